@@ -30,7 +30,7 @@ import Testing
   private func ring(isShown: Bool = true) async throws -> Call {
     let call = try #require(try await append(isExclusive: true))
     if isShown {
-      let claims = try await test.write { try $0.queue.claim(limit: 9, now: .at(0), leaseUntil: .at(60_000)) }
+      let claims = try await test.claim()
       let id = try #require(claims.last?.id)
       try await test.write { try $0.queue.finish(id, state: .sent, now: .at(0)) }
     }
@@ -88,7 +88,7 @@ import Testing
       }
       return try transaction.messages.append(message).call
     }
-    let claims = try await test.write { try $0.queue.claim(limit: 9, now: .at(0), leaseUntil: .at(60_000)) }
+    let claims = try await test.claim()
     #expect(claims.count == 2)
     try await test.write { for claim in claims { try $0.queue.finish(claim.id, state: .sent, now: .at(0)) } }
     return try #require(call)
@@ -194,7 +194,7 @@ import Testing
 
   @Test func `a phone that did not get a call learns that it missed one`() async throws {
     _ = try await ring(isShown: false)
-    let claims = try await test.write { try $0.queue.claim(limit: 9, now: .at(0), leaseUntil: .at(60_000)) }
+    let claims = try await test.claim()
     try await test.write { try $0.queue.finish(claims[0].id, state: .expired, now: .at(45_000)) }
     #expect(try await updates(at: .at(99_000)) == [.missed])
     #expect(try await updates(at: .at(99_000)) == [])
@@ -221,7 +221,7 @@ import Testing
   @Test(arguments: [Call.Action.answer, .decline, .hangUp], [false, true])
   func `a push is not tried again when its call rings no more`(action: Call.Action, isAfterCrash: Bool) async throws {
     _ = try await ring(isShown: false)
-    let ids = try await test.write { try $0.queue.claim(limit: 9, now: .at(0), leaseUntil: .at(60_000)) }.map(\.id)
+    let ids = try await test.claim().map(\.id)
     #expect(ids.count == 1)
     _ = try await perform(action, by: action == .hangUp ? alice.id : bob.id)
     if isAfterCrash {
@@ -249,7 +249,7 @@ import Testing
   @Test(arguments: [false, true]) func `the update of a deleted call ends`(isShown: Bool) async throws {
     let call = try await ring(isShown: isShown)
     if !isShown {
-      let ids = try await test.write { try $0.queue.claim(limit: 9, now: .at(0), leaseUntil: .at(60_000)) }.map(\.id)
+      let ids = try await test.claim().map(\.id)
       try await test.write { try $0.queue.finish(ids[0], state: .expired, now: .at(0)) }
     }
     _ = try await test.write { try $0.messages.delete(room, 1) }

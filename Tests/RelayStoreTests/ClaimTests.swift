@@ -19,10 +19,6 @@ import Testing
     }
   }
 
-  private func claim(_ limit: Int = 99, now: Timestamp = .at(0)) async throws -> [Claim] {
-    try await test.write { try $0.queue.claim(limit: limit, now: now, leaseUntil: now + .seconds(60)) }
-  }
-
   private func finish(_ claims: [Claim], _ state: FinishedState = .sent) async throws {
     try await test.write { transaction in
       for claim in claims { try transaction.queue.finish(claim.id, state: state, now: .at(0)) }
@@ -36,7 +32,7 @@ import Testing
       // The device registers again after the job was made.
       try transaction.devices.register(phone(token: "refreshed"), of: bob.id, now: .at(4))
     }
-    let claims = try await claim(now: .at(5))
+    let claims = try await test.claim(now: .at(5))
     let device = phone(token: "refreshed").registered(at: .at(4))
     let id = claims.first?.id ?? ""
     #expect(
@@ -69,15 +65,15 @@ import Testing
       _ = try transaction.rooms.create(RoomID(unchecked: "third"), epoch: "e")
       _ = try transaction.messages.append(draft(in: RoomID(unchecked: "third")))
     }
-    #expect(try await claim().map(\.shown?.unread) == [3])
+    #expect(try await test.claim().map(\.shown?.unread) == [3])
   }
 
   @Test func `a device gets one job at a time, in the order of the messages`() async throws {
     try await prepare { transaction in for _ in 1...4 { _ = try transaction.messages.append(draft(jobs: [job()])) } }
     var seqs: [Int64] = []
-    while case let claims = try await claim(), !claims.isEmpty {
+    while case let claims = try await test.claim(), !claims.isEmpty {
       #expect(claims.count == 1)
-      #expect(try await claim() == [])
+      #expect(try await test.claim() == [])
       seqs += claims.compactMap(\.shown?.message.seq)
       try await finish(claims)
     }
@@ -94,9 +90,9 @@ import Testing
     }
     var order: [RoomID] = []
     for _ in rooms {
-      let claims = try await claim()
+      let claims = try await test.claim()
       order += claims.compactMap(\.shown?.room.id)
-      #expect(try await claim() == [])
+      #expect(try await test.claim() == [])
       #expect(try await test.read { try $0.queue.nextDue() } == .at(60_000))
       try await finish(claims)
     }
@@ -106,15 +102,15 @@ import Testing
 
   @Test func `an expired lease is renewed while the caller still works on the push`() async throws {
     try await prepare { _ = try $0.messages.append(draft(jobs: [job()])) }
-    let claims = try await claim()
+    let claims = try await test.claim()
     let ids = Set(claims.map(\.id))
     #expect(ids.count == 1)
     try await test.write { try $0.queue.renewLeases(of: ids, now: .at(61_000), until: .at(121_000)) }
-    #expect(try await claim(now: .at(61_000)) == [])
+    #expect(try await test.claim(now: .at(61_000)) == [])
     #expect(try await test.read { try $0.queue.nextDue() } == .at(121_000))
     // Other expired claims are taken again.
     try await test.write { try $0.queue.renewLeases(of: ["other"], now: .at(121_000), until: .at(181_000)) }
-    #expect(try await claim(now: .at(121_000)).map(\.id) == claims.map(\.id))
+    #expect(try await test.claim(now: .at(121_000)).map(\.id) == claims.map(\.id))
   }
 
   @Test(arguments: [Int64(-3_600_000), 3_600_000])
@@ -129,7 +125,7 @@ import Testing
     try await test.write { try $0.queue.moveDue(by: .milliseconds(step), setTo: set) }
     let dues = try await test.read { try $0.queue.jobs(limit: 9).map(\.due) }
     #expect(Set(dues) == [min(.at(4_000), set), set + .seconds(2)])
-    let claims = try await claim(now: set)
+    let claims = try await test.claim(now: set)
     #expect(claims.count == 1)
     try await test.write { try $0.queue.moveDue(by: .milliseconds(-step), setTo: now) }
     #expect(try await test.read { try $0.queue.nextDue() } == .at(12_000))
@@ -231,7 +227,7 @@ import Testing
   @Test(arguments: [Int64(-3_600_000), 3_600_000])
   func `waiting updates keep their delay when the wall clock is set`(step: Int64) async throws {
     try await prepare { _ = try $0.messages.append(draft(jobs: [job()])) }
-    try await finish(try await claim())
+    try await finish(try await test.claim())
     try await test.write { transaction in
       _ = try transaction.messages.edit(room, 1, body: [])
       let claim = try #require(try transaction.updates.claim(limit: 1, now: .at(0), leaseUntil: .at(60_000)).first)
@@ -248,8 +244,8 @@ import Testing
       for device in phones { try transaction.devices.register(device, of: bob.id, now: .at(0)) }
       for _ in 1...2 { _ = try transaction.messages.append(draft(jobs: phones.map { job($0) })) }
     }
-    let first = try await claim(3)
-    let second = try await claim(3)
+    let first = try await test.claim(3)
+    let second = try await test.claim(3)
     #expect(first.count == 3)
     #expect(second.count == 2)
     #expect(Set((first + second).map(\.device.id)).count == 5)
@@ -259,8 +255,8 @@ import Testing
   @Test func `a job is claimed when it is due, to the millisecond`() async throws {
     try await prepare { _ = try $0.messages.append(draft(jobs: [job(due: .at(10))])) }
     #expect(try await test.read { try $0.queue.nextDue() } == .at(10))
-    #expect(try await claim(now: .at(9)) == [])
-    #expect(try await claim(now: .at(10)).count == 1)
+    #expect(try await test.claim(now: .at(9)) == [])
+    #expect(try await test.claim(now: .at(10)).count == 1)
   }
 
   @Test func `a retried job delays later jobs of its room, but not of others`() async throws {
@@ -269,18 +265,18 @@ import Testing
       try transaction.prepareRoom(other)
       for _ in 1...2 { _ = try transaction.messages.append(draft(jobs: [job()])) }
     }
-    let first = try await claim()
+    let first = try await test.claim()
     #expect(try await test.write { try $0.queue.retry(first[0].id, due: .at(500), note: "503", isUnknown: true) })
-    #expect(try await claim() == [])
+    #expect(try await test.claim() == [])
     #expect(try await test.read { try $0.queue.nextDue() } == .at(500))
 
     try await test.write { _ = try $0.messages.append(draft(in: other, jobs: [job()])) }
     #expect(try await test.read { try $0.queue.nextDue() } == .at(0))
-    let passing = try await claim()
+    let passing = try await test.claim()
     #expect(passing.map(\.shown?.room.id) == [other])
     try await finish(passing)
 
-    let again = try await claim(now: .at(500))
+    let again = try await test.claim(now: .at(500))
     #expect(again.map(\.id) == [first[0].id])
     #expect(again.map(\.attempts) == [2])
     #expect(try await test.read { try $0.queue.jobs(limit: 9).last?.note } == "503")
@@ -292,37 +288,37 @@ import Testing
       _ = try transaction.messages.append(draft(jobs: [job()]))
       try transaction.queue.insert([job()], room: room, seq: 1)
     }
-    let first = try await claim()
+    let first = try await test.claim()
     #expect(first.map(\.shown?.message.seq) == [1])
     try await finish(first)
-    #expect(try await claim().map(\.shown?.message.seq) == [2])
+    #expect(try await test.claim().map(\.shown?.message.seq) == [2])
   }
 
   @Test func `the next job is sent when an earlier message is read`() async throws {
     try await prepare { transaction in for _ in 1...3 { _ = try transaction.messages.append(draft(jobs: [job()])) } }
-    let claims = try await claim()
+    let claims = try await test.claim()
     try await test.write { try $0.queue.retry(claims[0].id, due: .at(900)) }
-    #expect(try await claim() == [])
+    #expect(try await test.claim() == [])
     try await test.write { try $0.queue.cancel(room, bob.id, upTo: 1, reason: "read") }
-    #expect(try await claim().map(\.shown?.message.seq) == [2])
+    #expect(try await test.claim().map(\.shown?.message.seq) == [2])
   }
 
   @Test func `a claim with an expired lease is taken again with the same id`() async throws {
     try await prepare { _ = try $0.messages.append(draft(jobs: [job()])) }
-    let first = try await claim()
+    let first = try await test.claim()
     #expect(try await test.read { try $0.queue.nextDue() } == .at(60_000))
-    #expect(try await claim(now: .at(59_999)) == [])
-    let second = try await claim(now: .at(60_000))
+    #expect(try await test.claim(now: .at(59_999)) == [])
+    let second = try await test.claim(now: .at(60_000))
     #expect(second.map(\.id) == first.map(\.id))
     #expect(second.map(\.attempts) == [2])
   }
 
   @Test func `a start releases every claim`() async throws {
     try await prepare { _ = try $0.messages.append(draft(jobs: [job()])) }
-    let first = try await claim()
+    let first = try await test.claim()
     try await test.write { try $0.queue.releaseLeases() }
     #expect(try await test.read { try $0.queue.jobCounts() } == [.ready: 1])
-    #expect(try await claim().map(\.id) == first.map(\.id))
+    #expect(try await test.claim().map(\.id) == first.map(\.id))
   }
 
   @Test func `a job without a message is cancelled, and does not block others`() async throws {
@@ -331,7 +327,7 @@ import Testing
       try transaction.devices.register(phone("tablet", token: "other"), of: bob.id, now: .at(0))
       _ = try transaction.messages.append(draft(jobs: [job(phone("tablet", token: "other"))]))
     }
-    #expect(try await claim().map(\.device.id.rawValue) == ["tablet"])
+    #expect(try await test.claim().map(\.device.id.rawValue) == ["tablet"])
     let cancelled = try await test.read { try $0.queue.jobs(limit: 9).first { $0.state == .cancelled } }
     #expect(cancelled?.note == "no message")
   }
@@ -371,7 +367,7 @@ import Testing
       message.jobs[0].level = .passive
       _ = try transaction.messages.append(message)
     }
-    let claim = try #require(try await claim().first)
+    let claim = try #require(try await test.claim().first)
     #expect(
       claim.shown?.message
         == StoredMessage(
@@ -393,7 +389,7 @@ import Testing
       message.replyTo = 1
       _ = try transaction.messages.append(message)
     }
-    #expect(try await claim().map(\.shown?.isReply) == [false])
+    #expect(try await test.claim().map(\.shown?.isReply) == [false])
   }
 
   @Test func `a job is not claimed after its message was read or deleted`() async throws {
@@ -404,15 +400,15 @@ import Testing
       _ = try transaction.messages.delete(room, 2)
       for seq in 1...3 as ClosedRange<Int64> { try transaction.queue.insert([job()], room: room, seq: seq) }
     }
-    for _ in 1...2 { #expect(try await claim() == []) }
-    #expect(try await claim().map(\.shown?.message.seq) == [3])
+    for _ in 1...2 { #expect(try await test.claim() == []) }
+    #expect(try await test.claim().map(\.shown?.message.seq) == [3])
     #expect(try await test.read { try $0.queue.jobs(limit: 9).map(\.note) } == [nil, "deleted", "read"])
   }
 
   @Test(arguments: [("read", true), ("deleted", false)])
   func `a push is not retried after its message was read or deleted`(note: String, isRead: Bool) async throws {
     try await prepare { transaction in for _ in 1...2 { _ = try transaction.messages.append(draft(jobs: [job()])) } }
-    let first = try await claim()
+    let first = try await test.claim()
     try await test.write { transaction in
       if isRead {
         try transaction.rooms.mark(room, bob.id, read: 1)
@@ -425,7 +421,7 @@ import Testing
     let ended = try await test.read { try $0.queue.job(first[0].id) }
     #expect(ended?.state == .cancelled)
     #expect(ended?.note == note)
-    #expect(try await claim().map(\.shown?.message.seq) == [2])
+    #expect(try await test.claim().map(\.shown?.message.seq) == [2])
   }
 
   @Test func `the recipient's label of the room takes precedence over that of the account`() async throws {
@@ -435,7 +431,7 @@ import Testing
       try transaction.devices.register(device, of: bob.id, now: .at(0))
       for _ in 1...2 { _ = try transaction.messages.append(draft(jobs: [job()])) }
     }
-    let first = try await claim()
+    let first = try await test.claim()
     #expect(first.map(\.shown?.criteria) == ["account"])
     try await finish(first)
     try await test.write { transaction in
@@ -443,7 +439,7 @@ import Testing
       preferences[room] = RoomPreference(criteria: "work")
       try transaction.people.save(preferences, of: bob.id)
     }
-    #expect(try await claim().map(\.shown?.criteria) == ["work"])
+    #expect(try await test.claim().map(\.shown?.criteria) == ["work"])
   }
 
   @Test(arguments: [
@@ -458,7 +454,7 @@ import Testing
       _ = try transaction.messages.append(draft(jobs: [job(), job(to: carol, phone("carols", token: "carol"))]))
       try transaction.db.execute(sql: damage)
     }
-    #expect(try await claim().map(\.recipient) == [carol.id])
+    #expect(try await test.claim().map(\.recipient) == [carol.id])
     let dead = try await test.read { try $0.queue.jobs(of: bob.id, limit: 9) }
     #expect(dead.map(\.state) == [.dead])
     #expect(dead.first?.note?.isEmpty == false)
@@ -466,6 +462,6 @@ import Testing
 
   @Test func `an empty queue has no due time`() async throws {
     #expect(try await test.read { try $0.queue.nextDue() } == nil)
-    #expect(try await claim() == [])
+    #expect(try await test.claim() == [])
   }
 }

@@ -32,13 +32,9 @@ import Testing
     }
   }
 
-  private func claim(now: Timestamp = .at(0)) async throws -> [Claim] {
-    try await test.write { try $0.queue.claim(limit: 99, now: now, leaseUntil: now + .seconds(60)) }
-  }
-
   /// Makes the push that is claimed next fail.
   private func fail(isUnknown: Bool = false, until due: Timestamp = .at(10)) async throws {
-    let claims = try await claim()
+    let claims = try await test.claim()
     #expect(claims.count == 1)
     try await test.write { try $0.queue.retry(claims[0].id, due: due, isUnknown: isUnknown) }
   }
@@ -52,15 +48,11 @@ import Testing
   /// Sends all pushes that are due. Returns the seq of each push and its number of messages.
   private func drain(now: Timestamp = .at(10)) async throws -> [[Int64]] {
     var pushes: [[Int64]] = []
-    while case let claims = try await claim(now: now), !claims.isEmpty {
+    while case let claims = try await test.claim(now: now), !claims.isEmpty {
       pushes += claims.compactMap(\.shown).map { [$0.message.seq, Int64($0.count)] }
       try await finish(claims)
     }
     return pushes
-  }
-
-  private func record(_ id: String) async throws -> JobRecord {
-    try #require(try await test.read { try $0.queue.job(id) })
   }
 
   @Test func `jobs that waited behind a retried push are merged into the newest one`() async throws {
@@ -68,28 +60,28 @@ import Testing
     try await fail()
     let second = try await send()
     let third = try await send(due: .at(5))
-    #expect(try await claim(now: .at(9)) == [])
-    let claims = try await claim(now: .at(10))
+    #expect(try await test.claim(now: .at(9)) == [])
+    let claims = try await test.claim(now: .at(10))
     #expect(claims.map(\.id) == [third])
     #expect(claims[0].shown?.count == 3)
     #expect(claims[0].shown?.others == [])
     // The first message has its second attempt with this push.
     #expect(claims[0].attempts == 2)
     for id in [first, second] {
-      let merged = try await record(id)
+      let merged = try await test.record(id)
       #expect(merged.state == .merged)
       #expect(merged.mergedInto == third)
     }
-    #expect(try await record(third).due == .at(0))
-    #expect(try await record(third).digest == [DigestCount(room: room, seq: 3, count: 3)])
+    #expect(try await test.record(third).due == .at(0))
+    #expect(try await test.record(third).digest == [DigestCount(room: room, seq: 3, count: 3)])
     try await finish(claims)
-    #expect(try await record(first).finishedAt == .at(20))
+    #expect(try await test.record(first).finishedAt == .at(20))
     #expect(try await drain() == [])
   }
 
   @Test func `jobs that a pause has delayed become one push as well`() async throws {
     for _ in 1...3 { try await send() }
-    let claims = try await claim()
+    let claims = try await test.claim()
     try await test.write { try $0.queue.retry(claims[0].id, due: .at(10), wasTried: false) }
     #expect(try await drain() == [[3, 3]])
   }
@@ -103,7 +95,7 @@ import Testing
     try await send()
     try await fail()
     try await send()
-    let claims = try await claim(now: .at(10))
+    let claims = try await test.claim(now: .at(10))
     for _ in 1...2 { try await send() }
     try await finish(claims)
     #expect(try await drain() == [[3, 1], [4, 1]])
@@ -113,11 +105,11 @@ import Testing
     try await send()
     try await fail()
     try await send()
-    let claims = try await claim(now: .at(10))
+    let claims = try await test.claim(now: .at(10))
     #expect(claims.map(\.shown?.count) == [2])
     try await test.write { try $0.queue.retry(claims[0].id, due: .at(30)) }
     try await send()
-    #expect(try await claim(now: .at(29)) == [])
+    #expect(try await test.claim(now: .at(29)) == [])
     #expect(try await drain(now: .at(30)) == [[3, 3]])
   }
 
@@ -156,7 +148,7 @@ import Testing
     let first = try await send()
     try await fail(isUnknown: true)
     for _ in 1...2 { try await send() }
-    let claims = try await claim(now: .at(10))
+    let claims = try await test.claim(now: .at(10))
     #expect(claims.map(\.id) == [first])
     try await finish(claims)
     #expect(try await drain() == [[3, 2]])
@@ -164,7 +156,7 @@ import Testing
 
   @Test func `a push that a crash interrupted is repeated alone`() async throws {
     try await send()
-    _ = try await claim()
+    _ = try await test.claim()
     try await test.write { try $0.queue.releaseLeases() }
     try await send()
     try await fail()
@@ -174,9 +166,9 @@ import Testing
 
   @Test func `a push whose lease expired is repeated alone`() async throws {
     try await send()
-    _ = try await claim()
+    _ = try await test.claim()
     try await send()
-    let claims = try await claim(now: .at(60_000))
+    let claims = try await test.claim(now: .at(60_000))
     try await test.write { try $0.queue.retry(claims[0].id, due: .at(60_010)) }
     #expect(try await drain(now: .at(60_010)) == [[1, 1], [2, 1]])
   }
@@ -184,7 +176,7 @@ import Testing
   @Test func `a dead letter with an unknown result is sent again alone`() async throws {
     let first = try await send()
     try await fail(isUnknown: true)
-    try await finish(try await claim(now: .at(10)), .dead)
+    try await finish(try await test.claim(now: .at(10)), .dead)
     let second = try await send()
     try await test.write { transaction in
       _ = try transaction.queue.revive(first)
@@ -220,9 +212,9 @@ import Testing
     try await test.write { transaction in
       for id in [first, second] { _ = try transaction.queue.decide(id, .merge(into: third)) }
     }
-    #expect(try await claim().map(\.shown?.count) == [2])
-    #expect(try await record(first).state == .expired)
-    #expect(try await record(second).state == .merged)
+    #expect(try await test.claim().map(\.shown?.count) == [2])
+    #expect(try await test.record(first).state == .expired)
+    #expect(try await test.record(second).state == .merged)
   }
 
   @Test func `a digest head whose merged jobs have ended is an ordinary push`() async throws {
@@ -235,7 +227,7 @@ import Testing
       _ = try transaction.queue.cancel(room, bob.id, upTo: 1, reason: "read")
     }
     #expect(try await drain(now: .at(30)) == [[2, 1]])
-    #expect(try await record(last).digest == [])
+    #expect(try await test.record(last).digest == [])
   }
 
   @Test(arguments: [false, true])
@@ -250,11 +242,11 @@ import Testing
       anyway.explanation.facts.message.isNotifyAnyway = true
       try transaction.queue.insert([anyway], room: room, seq: 1)
     }
-    let claims = try await claim(now: .at(11))
+    let claims = try await test.claim(now: .at(11))
     #expect(claims.map(\.shown?.message.seq) == [1])
     #expect(claims.map(\.shown?.isNotifyAnyway) == [true])
     #expect(claims.map(\.shown?.collapse.seq) == [isUnknown ? 2 : 1])
-    #expect(try await record(last).state == .retrying)
+    #expect(try await test.record(last).state == .retrying)
   }
 
   @Test func `jobs of different rooms and devices are not merged`() async throws {
@@ -281,10 +273,10 @@ import Testing
       if number == 1 { try await fail() }
     }
     // The caller ends an expired job that it gets.
-    let expired = try await claim(now: .at(10))
+    let expired = try await test.claim(now: .at(10))
     #expect(expired.map(\.shown?.message.seq) == [2])
     try await finish(expired, .expired)
-    let claims = try await claim(now: .at(10))
+    let claims = try await test.claim(now: .at(10))
     #expect(claims.map(\.shown?.message.seq) == [4])
     #expect(claims[0].shown?.count == 3)
     try await test.write { transaction in
@@ -299,12 +291,12 @@ import Testing
     let first = try await send { $0.explanation.facts.message.expires = expires ?? .never }
     try await fail()
     try await send { $0.explanation.facts.message.expires = .at(15) }
-    let claims = try await claim(now: .at(10))
+    let claims = try await test.claim(now: .at(10))
     #expect(claims.map(\.shown?.count) == [2])
     try await test.write { try $0.queue.finish(claims[0].id, state: .expired, othersDue: .at(30), now: .at(10)) }
     let due = expires ?? .at(30)
     #expect(try await test.read { try $0.queue.nextDue() } == due)
-    #expect(try await claim(now: due).map(\.id) == [first])
+    #expect(try await test.claim(now: due).map(\.id) == [first])
   }
 
   @Test func `a push has a maximum number of messages`() async throws {
@@ -327,16 +319,16 @@ import Testing
         try transaction.queue.retry(claim.id, due: .at(10))
       }
     }
-    let first = try await claim(now: .at(10))
+    let first = try await test.claim(now: .at(10))
     #expect(first.map(\.shown?.count) == [Int(max), Int(max)])
-    #expect(try await claim(now: .at(10)).map(\.shown?.count) == [Int(max)])
+    #expect(try await test.claim(now: .at(10)).map(\.shown?.count) == [Int(max)])
   }
 
   // MARK: Throttled jobs
 
   @Test func `throttled jobs wait for their due time and become one push`() async throws {
     for _ in 1...3 { try await send(due: .at(50)) }
-    #expect(try await record(try await send(due: .at(50))).state == .waiting)
+    #expect(try await test.record(try await send(due: .at(50))).state == .waiting)
     #expect(try await drain(now: .at(49)) == [])
     #expect(try await test.read { try $0.queue.nextDue() } == .at(50))
     #expect(try await drain(now: .at(50)) == [[4, 4]])
@@ -364,7 +356,7 @@ import Testing
       )
     }
     #expect(states == (2, [bob.id]))
-    #expect(try await record(first).state == .cancelled)
+    #expect(try await test.record(first).state == .cancelled)
     #expect(Set(try await drain(now: .at(50))) == [[2, 1], [3, 1]])
   }
 }

@@ -30,14 +30,6 @@ import Testing
     return try await test.read { try $0.queue.jobs(limit: drafts.count).reversed().map(\.id) }
   }
 
-  private func claim(now: Timestamp = .at(0)) async throws -> [Claim] {
-    try await test.write { try $0.queue.claim(limit: 99, now: now, leaseUntil: now + .seconds(60)) }
-  }
-
-  private func record(_ id: String) async throws -> JobRecord {
-    try #require(try await test.read { try $0.queue.job(id) })
-  }
-
   private func decide(_ id: String, _ action: JobDecision.Action, explanation: String? = nil) async throws -> Bool {
     try await test.write { try $0.queue.decide(id, action, explanation: explanation) }
   }
@@ -46,9 +38,9 @@ import Testing
     let ids = try await append([Self.held(), Self.held()])
     #expect(try await decide(ids[0], .merge(into: ids[1])))
     #expect(try await decide(ids[1], .expire))
-    let expired = try await record(ids[1])
+    let expired = try await test.record(ids[1])
     #expect((expired.state, expired.note, expired.finishedAt) == (.expired, "expired", .at(0)))
-    #expect(try await record(ids[0]).state == .held)
+    #expect(try await test.record(ids[0]).state == .held)
   }
 
   /// Appends a call whose push is held, and returns the id of its job.
@@ -78,7 +70,7 @@ import Testing
     let id = try await heldCall()
     #expect(try await updates(at: 90_000) == [])
     #expect(try await decide(id, .miss))
-    let job = try await record(id)
+    let job = try await test.record(id)
     #expect((job.state, job.note) == (.expired, "missed"))
     #expect(try await updates(at: 90_000) == [.missed])
     #expect(try await !decide(id, .miss))
@@ -96,7 +88,7 @@ import Testing
     let id = try await heldCall()
     let message = MessageReference(room: room, seq: 1)
     _ = try await test.write { try $0.calls.perform(.hangUp, message, by: alice.id, on: nil, at: .at(1)) }
-    #expect(try await record(id).state == .held)
+    #expect(try await test.record(id).state == .held)
     #expect(try await updates() == [])
     #expect(try await decide(id, .miss))
     #expect(try await updates() == [.missed])
@@ -107,8 +99,8 @@ import Testing
     let message = MessageReference(room: room, seq: 1)
     _ = try await test.write { try $0.calls.perform(.hangUp, message, by: alice.id, on: nil, at: .at(1)) }
     #expect(try await decide(id, .push(.active)))
-    #expect(try await claim(now: .at(2)).isEmpty)
-    #expect(try await record(id).state == .cancelled)
+    #expect(try await test.claim(now: .at(2)).isEmpty)
+    #expect(try await test.record(id).state == .cancelled)
     #expect(try await updates(at: 2) == [.missed])
   }
 
@@ -118,7 +110,7 @@ import Testing
     let id = try await heldCall()
     let message = MessageReference(room: room, seq: 1)
     _ = try await test.write { try $0.calls.perform(action, message, by: bob.id, on: nil, at: .at(1)) }
-    #expect(try await record(id).state == .cancelled)
+    #expect(try await test.record(id).state == .cancelled)
     #expect(try await updates(at: 90_000) == [])
   }
 
@@ -127,7 +119,7 @@ import Testing
     draft.level = .active
     let appended = try await test.write { [draft] in try $0.messages.append(RelayStoreTests.draft(jobs: [draft])) }
     #expect(appended.jobs == [])
-    #expect(try await claim(now: .at(9_000)) == [])
+    #expect(try await test.claim(now: .at(9_000)) == [])
     #expect(try await test.read { try $0.queue.nextDue() } == nil)
     #expect(try await test.read { try $0.queue.nextHeldDue() } == .at(5_000))
     let stored = try #require(try await test.read { try $0.queue.jobs(limit: 9).first })
@@ -143,16 +135,16 @@ import Testing
   func `a hold lasts at most twelve hours`(asked: Int64) async throws {
     let due = min(asked, 12 * Self.hour)
     let ids = try await append([Self.held(due: asked), job()])
-    #expect(try await record(ids[0]).due == .at(due))
+    #expect(try await test.record(ids[0]).due == .at(due))
     #expect(try await decide(ids[1], .hold(until: .at(asked))))
-    #expect(try await record(ids[1]).due == .at(due))
+    #expect(try await test.record(ids[1]).due == .at(due))
   }
 
   @Test func `a wait lasts as decided, even for a job that is older than the longest hold`() async throws {
     let ids = try await append([Self.held()])
     let end = 40 * Self.hour
     #expect(try await decide(ids[0], .wait(until: .at(end))))
-    #expect(try await record(ids[0]).due == .at(end))
+    #expect(try await test.record(ids[0]).due == .at(end))
     #expect(try await test.read { try $0.queue.nextHeldDue() } == .at(end))
   }
 
@@ -175,17 +167,17 @@ import Testing
   @Test func `only due jobs of the user are postponed`() async throws {
     let ids = try await append([Self.held(due: -1), Self.held(due: 9_000_000), Self.held(due: -1, to: alice)])
     try await test.write { try $0.queue.postponeHeld(of: bob.id, to: .at(60_000)) }
-    #expect(try await record(ids[0]).due == .at(60_000))
-    #expect(try await record(ids[1]).due == .at(9_000_000))
-    #expect(try await record(ids[2]).due == .at(-1))
+    #expect(try await test.record(ids[0]).due == .at(60_000))
+    #expect(try await test.record(ids[1]).due == .at(9_000_000))
+    #expect(try await test.record(ids[2]).due == .at(-1))
   }
 
   @Test func `a held job does not delay other jobs`() async throws {
     let ids = try await append([Self.held(), job(), Self.held(), job()])
-    let first = try await claim()
+    let first = try await test.claim()
     #expect(first.map(\.id) == [ids[1]])
     try await test.write { try $0.queue.finish(ids[1], state: .sent, now: .at(0)) }
-    #expect(try await claim().map(\.id) == [ids[3]])
+    #expect(try await test.claim().map(\.id) == [ids[3]])
   }
 
   @Test func `a held job without its device, message or membership is cancelled at once`() async throws {
@@ -206,8 +198,8 @@ import Testing
       try transaction.queue.releaseLeases()
     }
     #expect(try await test.read { try $0.queue.jobs(limit: 9).map(\.id) } == ids)
-    #expect(try await record(ids[0]).state == .held)
-    #expect(try await record(ids[0]).due == .at(5_000))
+    #expect(try await test.record(ids[0]).state == .held)
+    #expect(try await test.record(ids[0]).due == .at(5_000))
   }
 
   @Test func `users with due holds are returned by their due times`() async throws {
@@ -260,7 +252,7 @@ import Testing
           device: device.registered(), isHeld: true, due: .at(5_000), level: .passive,
           marks: .init(read: 0, received: 2))
       ])
-    #expect(try await record(open.jobs[0].id).created == .at(-9))
+    #expect(try await test.record(open.jobs[0].id).created == .at(-9))
     #expect(open.next == nil)
   }
 
@@ -306,43 +298,43 @@ import Testing
 extension HeldJobTests {
   @Test func `a released push is sent in the order of its room`() async throws {
     let ids = try await append([Self.held(), job(), job()])
-    #expect(try await claim().map(\.id) == [ids[1]])
+    #expect(try await test.claim().map(\.id) == [ids[1]])
     #expect(try await decide(ids[0], .push(.passive), explanation: "{}"))
     try await test.write { try $0.queue.finish(ids[1], state: .sent, now: .at(0)) }
-    let claims = try await claim()
+    let claims = try await test.claim()
     #expect(claims.map(\.id) == [ids[0]])
     #expect(claims.map(\.shown?.level) == [.passive])
-    #expect(try await record(ids[0]).explanation == Array("{}".utf8))
+    #expect(try await test.record(ids[0]).explanation == Array("{}".utf8))
     try await test.write { try $0.queue.finish(ids[0], state: .sent, now: .at(0)) }
-    #expect(try await claim().map(\.id) == [ids[2]])
+    #expect(try await test.claim().map(\.id) == [ids[2]])
   }
 
   @Test func `a new decision does not shorten the delay of a retry`() async throws {
     let ids = try await append([job(), job(due: .at(900))])
-    _ = try await claim()
+    _ = try await test.claim()
     try await test.write { try $0.queue.retry(ids[0], due: .at(500)) }
     for id in ids { #expect(try await decide(id, .push(.active))) }
-    #expect(try await record(ids[0]).state == .retrying)
-    #expect(try await record(ids[0]).due == .at(500))
-    #expect(try await record(ids[1]).state == .waiting)
-    #expect(try await record(ids[1]).due == .at(900))
-    #expect(try await record(ids[1]).level == .active)
+    #expect(try await test.record(ids[0]).state == .retrying)
+    #expect(try await test.record(ids[0]).due == .at(500))
+    #expect(try await test.record(ids[1]).state == .waiting)
+    #expect(try await test.record(ids[1]).due == .at(900))
+    #expect(try await test.record(ids[1]).level == .active)
   }
 
   @Test(arguments: [0, 900]) func `a queued push that is held lets others pass`(due: Int64) async throws {
     let ids = try await append([job(due: .at(due)), job()])
     #expect(try await decide(ids[0], .hold(until: .at(7))))
-    #expect(try await record(ids[0]).state == .held)
-    #expect(try await record(ids[0]).due == .at(7))
-    #expect(try await claim().map(\.id) == [ids[1]])
+    #expect(try await test.record(ids[0]).state == .held)
+    #expect(try await test.record(ids[0]).due == .at(7))
+    #expect(try await test.claim().map(\.id) == [ids[1]])
   }
 
   @Test func `a new decision can move the end of a hold`() async throws {
     let ids = try await append([Self.held()])
     #expect(try await decide(ids[0], .hold(until: .at(8)), explanation: "1"))
-    #expect(try await record(ids[0]).due == .at(8))
+    #expect(try await test.record(ids[0]).due == .at(8))
     #expect(try await decide(ids[0], .hold(until: .at(9))))
-    #expect(try await record(ids[0]).explanation == Array("1".utf8))
+    #expect(try await test.record(ids[0]).explanation == Array("1".utf8))
     #expect(try await test.read { try $0.queue.nextHeldDue() } == .at(9))
   }
 
@@ -350,24 +342,24 @@ extension HeldJobTests {
     let ids = try await append([Self.held(), job(), job()])
     for id in ids.prefix(2) { #expect(try await decide(id, .cancel(.blocked), explanation: "{}")) }
     for id in ids.prefix(2) {
-      let record = try await record(id)
+      let record = try await test.record(id)
       #expect(record.state == .cancelled)
       #expect(record.note == "blocked")
       #expect(record.finishedAt == .at(0))
       #expect(record.explanation == Array("{}".utf8))
     }
-    #expect(try await claim().map(\.id) == [ids[2]])
+    #expect(try await test.claim().map(\.id) == [ids[2]])
   }
 
   @Test(arguments: [JobDecision.Action.push(.active), .hold(until: .at(9)), .cancel(.expired), .merge(into: "")])
   func `a job that is being sent or has ended gets no decision`(action: JobDecision.Action) async throws {
     let ids = try await append([job(), job()])
-    _ = try await claim()
+    _ = try await test.claim()
     try await test.write { try $0.queue.finish(ids[1], state: .expired, now: .at(0)) }
     for id in ids {
-      let before = try await record(id)
+      let before = try await test.record(id)
       #expect(try await decide(id, action, explanation: "1") == false)
-      #expect(try await record(id) == before)
+      #expect(try await test.record(id) == before)
     }
     #expect(try await decide("none", action) == false)
   }
@@ -378,8 +370,8 @@ extension HeldJobTests {
   @Test func `a read mark ends the holds of the messages up to it`() async throws {
     let ids = try await append([Self.held(), Self.held(), job(), Self.held()])
     #expect(try await test.write { try $0.queue.cancel(room, bob.id, upTo: 3, reason: "read") } == 3)
-    for id in ids.prefix(3) { #expect(try await record(id).note == "read") }
-    #expect(try await record(ids[3]).state == .held)
+    for id in ids.prefix(3) { #expect(try await test.record(id).note == "read") }
+    #expect(try await test.record(ids[3]).state == .held)
   }
 
   @Test func `a leave, a deleted device and a moved token end holds`() async throws {
@@ -413,7 +405,7 @@ extension HeldJobTests {
     }
     #expect(try await test.read { try $0.queue.openJobs(of: bob.id).jobs.map(\.message.seq) } == [2, 1])
     #expect(try await decide(ids[0], .push(.active)))
-    #expect(try await claim().map(\.shown?.message.seq) == [1])
+    #expect(try await test.claim().map(\.shown?.message.seq) == [1])
   }
 }
 
@@ -443,7 +435,7 @@ extension HeldJobTests {
     #expect(try await changed(after: bob.id) == ["carol"])
     #expect(try await changed(after: carol.id) == [])
     // Users with finished or held jobs only are left out.
-    let claims = try await claim()
+    let claims = try await test.claim()
     try await test.write { transaction in
       for claim in claims { _ = try transaction.queue.finish(claim.id, state: .sent, now: .at(0)) }
       _ = try transaction.messages.append(draft(jobs: [Self.held()]))
@@ -478,12 +470,12 @@ extension HeldJobTests {
     var anyway = job(to: bob, phone())
     anyway.explanation.facts.message.isNotifyAnyway = true
     let ids = try await append([job(), anyway])
-    let claimed = try await claim()
+    let claimed = try await test.claim()
     #expect(claimed.map(\.id) == [ids[0]])
     try await test.write { try $0.queue.retry(ids[0], due: .at(9), isUnknown: true) }
     for id in ids { #expect(try await decide(id, .hold(until: .at(99))) == false) }
-    #expect(try await record(ids[0]).state == .retrying)
-    #expect(try await record(ids[1]).state == .ready)
+    #expect(try await test.record(ids[0]).state == .retrying)
+    #expect(try await test.record(ids[1]).state == .ready)
   }
 
   @Test func `a job is outdated after a fact has changed`() async throws {

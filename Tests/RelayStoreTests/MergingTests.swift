@@ -47,14 +47,6 @@ import Testing
     #expect(!results.contains(false))
   }
 
-  private func claim(now: Timestamp = .at(0)) async throws -> [Claim] {
-    try await test.write { try $0.queue.claim(limit: 99, now: now, leaseUntil: now + .seconds(60)) }
-  }
-
-  private func record(_ id: String) async throws -> JobRecord {
-    try #require(try await test.read { try $0.queue.job(id) })
-  }
-
   private func states(_ ids: [String]) async throws -> [JobState] {
     try await test.read { reader in try ids.compactMap { try reader.queue.job($0)?.state } }
   }
@@ -64,7 +56,7 @@ import Testing
   @Test func `a digest has the newest message and the number of messages of each room`() async throws {
     let ids = try await hold([Self.a, Self.a, Self.b, Self.c, Self.b, Self.a, Self.c, Self.a])
     try await release(ids)
-    let claims = try await claim()
+    let claims = try await test.claim()
     #expect(claims.map(\.id) == [ids[7]])
     let claim = claims[0]
     #expect(claim.shown?.room.id == Self.a)
@@ -78,19 +70,19 @@ import Testing
         .init(room: Self.c, message: message(2, 6), sender: alice, count: 2),
         .init(room: Self.b, message: message(2, 4), sender: alice, count: 2),
       ])
-    let record = try await record(ids[7])
+    let record = try await test.record(ids[7])
     #expect(
       record.digest == [
         DigestCount(room: Self.a, seq: 4, count: 4), DigestCount(room: Self.c, seq: 2, count: 2),
         DigestCount(room: Self.b, seq: 2, count: 2),
       ])
-    #expect(try await self.record(ids[0]).mergedInto == ids[7])
-    #expect(try await self.record(ids[0]).digest == [])
+    #expect(try await test.record(ids[0]).mergedInto == ids[7])
+    #expect(try await test.record(ids[0]).digest == [])
   }
 
   @Test func `the rooms of a digest have the order of their newest messages`() async throws {
     try await release(try await hold([Self.b, Self.c, Self.c, Self.b, Self.a]))
-    #expect(try await claim().first?.shown?.others.map(\.room) == [Self.b, Self.c])
+    #expect(try await test.claim().first?.shown?.others.map(\.room) == [Self.b, Self.c])
   }
 
   @Test func `the last message of a digest is the newest one, also if the clock was set back before it`() async throws {
@@ -101,10 +93,10 @@ import Testing
     try await release(ids)
     let contents = try await test.write { try $0.digests.content(of: ids[2])?.map(\.job) }
     #expect(contents == [ids[2], ids[1], ids[0]])
-    #expect(try await claim().first?.shown?.others.map(\.room) == [Self.c, Self.b])
+    #expect(try await test.claim().first?.shown?.others.map(\.room) == [Self.c, Self.b])
     // The digest loses its head.
     try await test.write { _ = try $0.queue.finish(ids[2], state: .cancelled, now: .at(0)) }
-    #expect(try await claim(now: .at(9_000)).map(\.id) == [ids[1]])
+    #expect(try await test.claim(now: .at(9_000)).map(\.id) == [ids[1]])
   }
 
   @Test func `a message whose job was made later than that of a newer one is not the newest`() async throws {
@@ -123,7 +115,7 @@ import Testing
     _ = try await test.write { try $0.queue.moveDue(by: .seconds(step), setTo: set) }
     test.clocks.pass(.seconds(46))
     let now = test.clocks.now
-    #expect(try await claim(now: now).first?.shown?.others.map(\.room) == [Self.c])
+    #expect(try await test.claim(now: now).first?.shown?.others.map(\.room) == [Self.c])
     #expect(try await states(ids) == [.expired, .merged, .sending])
   }
 
@@ -132,7 +124,7 @@ import Testing
     test.clocks.rewind(by: .seconds(500))
     let ids = try await hold([Self.b, Self.c, Self.a], expiring: [1: .at(45_000)])
     try await release(ids)
-    #expect(try await claim().map(\.id) == [ids[2]])
+    #expect(try await test.claim().map(\.id) == [ids[2]])
     try await test.write { try $0.queue.retry(ids[2], due: .at(60_000)) }
     test.clocks.set(by: .seconds(step))
     let set = test.clocks.now
@@ -141,17 +133,17 @@ import Testing
       try transaction.queue.finish(ids[2], state: .cancelled, now: set)
     }
     #expect(try await states(ids) == [.merged, .ready, .cancelled])
-    #expect(try await record(ids[1]).due == Timestamp.at(45_000) + .seconds(step))
+    #expect(try await test.record(ids[1]).due == Timestamp.at(45_000) + .seconds(step))
   }
 
   @Test(arguments: [FinishedState.sent, .dead])
   func `merged jobs end with their digest head`(state: FinishedState) async throws {
     let ids = try await hold([Self.a, Self.b])
     try await release(ids)
-    #expect(try await record(ids[0]).finishedAt == nil)
-    let claims = try await claim()
+    #expect(try await test.record(ids[0]).finishedAt == nil)
+    let claims = try await test.claim()
     try await test.write { _ = try $0.queue.finish(claims[0].id, state: state, now: .at(3)) }
-    let merged = try await record(ids[0])
+    let merged = try await test.record(ids[0])
     #expect(merged.state == .merged)
     #expect(merged.finishedAt == .at(3))
     #expect(try await test.write { try $0.queue.purge(finishedBefore: .at(4)) } == 2)
@@ -161,7 +153,7 @@ import Testing
     let ids = try await hold([Self.a, Self.b])
     try await release(ids)
     try await test.write { _ = try $0.queue.cancel(Self.a, bob.id, upTo: 1, reason: "read") }
-    let claim = try #require(try await claim().first)
+    let claim = try #require(try await test.claim().first)
     #expect(claim.id == ids[1])
     #expect(claim.shown?.others == [])
     #expect(claim.shown?.count == 1)
@@ -183,20 +175,20 @@ import Testing
       for seq in deleted { _ = try transaction.messages.delete(Self.a, seq) }
       return ids
     }
-    let claim = try #require(try await claim().first)
+    let claim = try #require(try await test.claim().first)
     #expect(claim.id == ids[2])
     #expect(claim.shown?.count == 3 - deleted.count)
     #expect(claim.shown?.level == level)
     // The next attempt has the same level.
     #expect(try await test.write { try $0.queue.retry(claim.id, due: .at(1)) })
-    #expect(try await self.claim(now: .at(1)).map(\.shown?.level) == [level])
+    #expect(try await test.claim(now: .at(1)).map(\.shown?.level) == [level])
   }
 
   @Test func `a digest leaves out expired jobs`() async throws {
     let expiring = [0: Timestamp.at(0), 1: .at(1), 3: .at(0), 4: .at(-1)]
     let ids = try await hold([Self.a, Self.a, Self.b, Self.b, Self.c, Self.a], expiring: expiring)
     try await release(ids)
-    let claim = try #require(try await claim().first)
+    let claim = try #require(try await test.claim().first)
     #expect(claim.shown?.count == 2)
     #expect(claim.shown?.others.map(\.room) == [Self.b])
     #expect(claim.shown?.others.map(\.message.seq) == [1])
@@ -211,7 +203,7 @@ import Testing
       try transaction.rooms.mark(Self.a, bob.id, read: 1)
       _ = try transaction.messages.delete(Self.b, 2)
     }
-    let claim = try #require(try await claim().first)
+    let claim = try #require(try await test.claim().first)
     #expect(claim.shown?.others.map(\.room) == [Self.b, Self.a])
     #expect(claim.shown?.others.map(\.message.seq) == [1, 2])
     #expect(claim.shown?.others.map(\.count) == [1, 1])
@@ -231,7 +223,7 @@ import Testing
     try await release(ids)
     try await test.write { try Self.ends[way]($0, ids[3]) }
     #expect(try await states(ids) == [.merged, .merged, .ready, .cancelled])
-    let claims = try await claim(now: .at(9_000))
+    let claims = try await test.claim(now: .at(9_000))
     #expect(claims.map(\.id) == [ids[2]])
     #expect(claims[0].shown?.message.seq == 2)
     #expect(claims[0].shown?.count == 2)
@@ -248,14 +240,14 @@ import Testing
       _ = try transaction.queue.cancel(Self.c, bob.id, upTo: 1, reason: "read")
     }
     #expect(try await states(ids) == [.merged, .held, .cancelled])
-    #expect(try await record(ids[1]).due == .at(77))
-    #expect(try await claim(now: .at(9_999)) == [])
+    #expect(try await test.record(ids[1]).due == .at(77))
+    #expect(try await test.claim(now: .at(9_999)) == [])
   }
 
   @Test(arguments: [0, 1]) func `a push that may be on the phone is replaced there`(way: Int) async throws {
     let ids = try await hold([Self.a, Self.b, Self.c])
     try await release(ids)
-    #expect(try await claim().map(\.id) == [ids[2]])
+    #expect(try await test.claim().map(\.id) == [ids[2]])
     try await test.write { transaction in
       if way == 0 {
         _ = try transaction.queue.finish(ids[2], state: .expired, isUnknown: true, now: .at(0))
@@ -265,7 +257,7 @@ import Testing
         #expect(try transaction.queue.retry(ids[2], due: .at(5), isUnknown: true) == false)
       }
     }
-    let heir = try await claim(now: .at(9_000))
+    let heir = try await test.claim(now: .at(9_000))
     #expect(heir.map(\.id) == [ids[1]])
     #expect(heir.map(\.shown?.collapse) == [MessageReference(room: Self.c, seq: 1)])
     #expect(heir.map(\.attempts) == [1])
@@ -273,7 +265,7 @@ import Testing
 
     // The same again with the next digest head.
     try await test.write { _ = try $0.queue.finish(ids[1], state: .cancelled, now: .at(0)) }
-    let last = try await claim(now: .at(9_000))
+    let last = try await test.claim(now: .at(9_000))
     #expect(last.map(\.id) == [ids[0]])
     #expect(last.map(\.shown?.collapse) == [MessageReference(room: Self.c, seq: 1)])
     #expect(last[0].shown?.others == [])
@@ -284,14 +276,14 @@ import Testing
   {
     let ids = try await hold([Self.a, Self.b, Self.b])
     try await release(ids)
-    #expect(try await claim().map(\.id) == [ids[2]])
+    #expect(try await test.claim().map(\.id) == [ids[2]])
     try await test.write { transaction in
       try transaction.rooms.mark(Self.b, bob.id, read: 2, received: 2)
       #expect(try transaction.queue.retry(ids[2], due: .at(5), isUnknown: true) == false)
     }
-    let heir = try await claim(now: .at(9_000))
+    let heir = try await test.claim(now: .at(9_000))
     #expect(heir.map(\.id) == [])  // the newest of the others was read as well
-    let last = try await claim(now: .at(9_000))
+    let last = try await test.claim(now: .at(9_000))
     #expect(last.map(\.id) == [ids[0]])
     #expect(last.map(\.shown?.collapse) == [MessageReference(room: Self.b, seq: 2)])
   }
@@ -307,8 +299,8 @@ import Testing
     let ids = try await hold([Self.a, Self.b, Self.c])
     try await release(Array(ids.prefix(2)))
     try await release(Array(ids.suffix(2)))
-    #expect(try await claim().map { $0.shown?.others.map(\.room) } == [[Self.b, Self.a]])
-    #expect(try await record(ids[0]).mergedInto == ids[2])
+    #expect(try await test.claim().map { $0.shown?.others.map(\.room) } == [[Self.b, Self.a]])
+    #expect(try await test.record(ids[0]).mergedInto == ids[2])
   }
 
   @Test func `some jobs cannot be merged`() async throws {
@@ -347,11 +339,11 @@ import Testing
     #expect(try await test.write { try $0.queue.decide(ids[0], .push(.passive)) })
     #expect(try await states(ids) == [.merged, .ready])
     #expect(try await test.write { try $0.queue.decide(ids[0], .hold(until: .at(70))) })
-    let record = try await record(ids[0])
+    let record = try await test.record(ids[0])
     #expect(record.state == .held)
     #expect(record.due == .at(70))
     #expect(record.mergedInto == nil)
-    #expect(try await claim().map(\.shown?.others) == [[]])
+    #expect(try await test.claim().map(\.shown?.others) == [[]])
   }
 
   @Test func `the messages of a digest are kept until it is sent`() async throws {
@@ -364,7 +356,7 @@ import Testing
       }
     }
     #expect(try await test.write { try trim($0) } == 0)
-    let claims = try await claim()
+    let claims = try await test.claim()
     #expect(claims.map { $0.shown?.others.map(\.room) } == [[Self.a]])
     try await test.write { _ = try $0.queue.finish(claims[0].id, state: .sent, now: .at(0)) }
     #expect(try await test.write { try trim($0) } == 2)
@@ -390,7 +382,7 @@ import Testing
     let all = [MessageReference(room: Self.b, seq: 2), MessageReference(room: Self.c, seq: 1)]
     #expect(try await reported(ids[3]) == all)
     #expect(try await reported(ids[3], 1) == Array(all.prefix(1)))
-    _ = try await claim()
+    _ = try await test.claim()
     try await test.write { _ = try $0.queue.finish(ids[3], state: .sent, now: .at(0)) }
     #expect(try await reported(ids[3]) == all)
     #expect(try await reported(ids[0]) == [MessageReference(room: Self.a, seq: 1)])
@@ -402,9 +394,9 @@ import Testing
     try await test.write { transaction in for room in rooms { try transaction.prepareRoom(room) } }
     let ids = try await hold(rooms)
     try await release(ids)
-    let claim = try #require(try await claim().first)
+    let claim = try #require(try await test.claim().first)
     #expect(claim.shown?.others.map(\.room) == Array(rooms.dropLast().reversed().prefix(ShownMessages.maxOthers)))
-    #expect(try await record(ids.last ?? "").digest.count == ShownMessages.maxOthers + 1)
+    #expect(try await test.record(ids.last ?? "").digest.count == ShownMessages.maxOthers + 1)
   }
 
   @Test func `a new digest head has the level of the old one`() async throws {
@@ -418,10 +410,10 @@ import Testing
       ]
     }
     #expect(merged == [true, true, true, true])
-    #expect(try await record(ids[1]).level == .timeSensitive)
+    #expect(try await test.record(ids[1]).level == .timeSensitive)
     // A single push has its own decided level.
     try await test.write { _ = try $0.queue.decide(ids[1], .cancel(.deleted)) }
-    #expect(try await record(ids[0]).level == .passive)
+    #expect(try await test.record(ids[0]).level == .passive)
   }
 
   @Test func `a digest head that is held again leaves its digest`() async throws {
@@ -429,16 +421,16 @@ import Testing
     try await release(ids)
     #expect(try await test.write { try $0.queue.decide(ids[2], .hold(until: .at(5_000))) })
     #expect(try await states(ids) == [.merged, .ready, .held])
-    let claim = try #require(try await claim().first)
+    let claim = try #require(try await test.claim().first)
     #expect(claim.id == ids[1])
     #expect(claim.shown?.others.map(\.room) == [Self.a])
-    #expect(try await record(ids[2]).digest == [])
+    #expect(try await test.record(ids[2]).digest == [])
   }
 
   @Test func `jobs that replace the same push form one digest again`() async throws {
     let ids = try await hold([Self.a, Self.b, Self.c])
     try await release(ids)
-    let claimed = try await claim()
+    let claimed = try await test.claim()
     #expect(claimed.map(\.id) == [ids[2]])
     try await test.write { transaction in
       try transaction.queue.retry(ids[2], due: .at(100), isUnknown: true)

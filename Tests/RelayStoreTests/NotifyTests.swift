@@ -199,68 +199,60 @@ import Testing
     try await test.write { try $0.queue.insert([Self.anyway], room: room, seq: seq) }
   }
 
-  private func claim(now: Timestamp = .at(0)) async throws -> [Claim] {
-    try await test.write { try $0.queue.claim(limit: 99, now: now, leaseUntil: now + .seconds(60)) }
-  }
-
-  private func record(_ id: String) async throws -> JobRecord {
-    try #require(try await test.read { try $0.queue.job(id) })
-  }
-
   @Test func `a held push is sent at once`() async throws {
     let ids = try await append([Self.held()])
     #expect(try await insert(1) == ids)
-    let claims = try await claim()
+    let claims = try await test.claim()
     #expect(claims.map(\.id) == ids)
     #expect(claims.map(\.shown?.isNotifyAnyway) == [true])
     #expect(claims.map(\.shown?.level) == [.active])
-    #expect(try await record(ids[0]).explanation == Array(StoredJSON.text(of: Self.anyway.explanation).utf8))
+    #expect(try await test.record(ids[0]).explanation == Array(StoredJSON.text(of: Self.anyway.explanation).utf8))
   }
 
   @Test func `a push that was not sent yet notifies anyway`() async throws {
     let ids = try await append([job(due: .at(900))])
     #expect(try await insert(1) == ids)
-    #expect(try await claim().map(\.shown?.isNotifyAnyway) == [true])
+    #expect(try await test.claim().map(\.shown?.isNotifyAnyway) == [true])
   }
 
   @Test func `a push that waits for a retry keeps its due time`() async throws {
     let ids = try await append([job()])
-    _ = try await claim()
+    _ = try await test.claim()
     try await test.write { try $0.queue.retry(ids[0], due: .at(500)) }
     #expect(try await insert(1) == ids)
-    #expect(try await claim(now: .at(499)) == [])
-    #expect(try await claim(now: .at(500)).map(\.shown?.isNotifyAnyway) == [true])
+    #expect(try await test.claim(now: .at(499)) == [])
+    #expect(try await test.claim(now: .at(500)).map(\.shown?.isNotifyAnyway) == [true])
   }
 
   @Test(arguments: [FinishedState.sent, .dead, .expired, .cancelled])
   func `a second push follows a finished one and replaces it`(state: FinishedState) async throws {
     let ids = try await append([job()])
-    _ = try await claim()
+    _ = try await test.claim()
     try await test.write { try $0.queue.finish(ids[0], state: state, now: .at(0)) }
     let second = try await insert(1)
     #expect(second.count == 1 && second != ids)
-    let claims = try await claim()
+    let claims = try await test.claim()
     #expect(claims.map(\.id) == second)
     #expect(claims.map(\.shown?.isNotifyAnyway) == [true])
     #expect(claims.map(\.shown?.collapse) == [MessageReference(room: room, seq: 1)])
-    #expect(try await record(second[0]).round == 1)
-    #expect(try await record(ids[0]).state.rawValue == state.rawValue)
+    #expect(try await test.record(second[0]).round == 1)
+    #expect(try await test.record(ids[0]).state.rawValue == state.rawValue)
   }
 
   @Test func `a second push follows one that is being sent`() async throws {
     let ids = try await append([job(), job()])
-    #expect(try await claim().map(\.id) == [ids[0]])
+    #expect(try await test.claim().map(\.id) == [ids[0]])
     let second = try await insert(1)
-    #expect(try await claim() == [])
+    #expect(try await test.claim() == [])
     try await test.write { try $0.queue.finish(ids[0], state: .sent, now: .at(0)) }
-    #expect(try await claim().map(\.id) == second)
+    #expect(try await test.claim().map(\.id) == second)
     try await test.write { try $0.queue.finish(second[0], state: .sent, now: .at(0)) }
-    #expect(try await claim().map(\.id) == [ids[1]])
+    #expect(try await test.claim().map(\.id) == [ids[1]])
   }
 
   @Test func `there is no third push`() async throws {
     let ids = try await append([job(), Self.held()])
-    _ = try await claim()
+    _ = try await test.claim()
     let second = try await insert(1)
     #expect(try await insert(1) == [])
     try await test.write { transaction in
@@ -273,8 +265,8 @@ import Testing
   @Test func `a Notify Anyway without an earlier job is the first push`() async throws {
     try await test.write { _ = try $0.messages.append(draft()) }
     let ids = try await insert(1)
-    #expect(try await claim().map(\.id) == ids)
-    #expect(try await record(ids[0]).round == 0)
+    #expect(try await test.claim().map(\.id) == ids)
+    #expect(try await test.record(ids[0]).round == 0)
     #expect(try await insert(1) == [])
   }
 
@@ -285,7 +277,7 @@ import Testing
       try transaction.devices.forget(phone().id, of: bob.id)
     }
     #expect(try await insert(1) == [])
-    #expect(try await claim() == [])
+    #expect(try await test.claim() == [])
   }
 
   @Test func `a merged job leaves a digest that was not sent`() async throws {
@@ -294,12 +286,12 @@ import Testing
       for id in ids.prefix(2) { try transaction.queue.decide(id, .merge(into: ids[2])) }
     }
     #expect(try await insert(1) == [ids[0]])
-    #expect(try await record(ids[0]).mergedInto == nil)
-    let claim = try #require(try await claim().first)
+    #expect(try await test.record(ids[0]).mergedInto == nil)
+    let claim = try #require(try await test.claim().first)
     #expect(claim.id == ids[0])
     #expect(claim.shown?.collapse == MessageReference(room: room, seq: 1))
-    #expect(try await record(ids[2]).state == .held)
-    #expect(try await record(ids[1]).mergedInto == ids[2])
+    #expect(try await test.record(ids[2]).state == .held)
+    #expect(try await test.record(ids[1]).mergedInto == ids[2])
   }
 
   @Test func `the head of a digest that was not sent leaves the others`() async throws {
@@ -308,12 +300,12 @@ import Testing
       for id in ids.prefix(2) { try transaction.queue.decide(id, .merge(into: ids[2])) }
     }
     #expect(try await insert(3) == [ids[2]])
-    let claims = try await claim()
+    let claims = try await test.claim()
     #expect(claims.map(\.id) == [ids[2]])
     #expect(claims.map(\.shown?.count) == [1])
-    #expect(try await record(ids[1]).state == .held)
-    #expect(try await record(ids[1]).due == .at(9_000))
-    #expect(try await record(ids[0]).mergedInto == ids[1])
+    #expect(try await test.record(ids[1]).state == .held)
+    #expect(try await test.record(ids[1]).due == .at(9_000))
+    #expect(try await test.record(ids[0]).mergedInto == ids[1])
   }
 
   @Test(arguments: [true, false], [1, 2] as [Int64])
@@ -323,12 +315,12 @@ import Testing
       try transaction.queue.decide(ids[0], .merge(into: ids[1]))
       try transaction.queue.decide(ids[1], .push(.active))
     }
-    _ = try await claim()
+    _ = try await test.claim()
     if isFinished { try await test.write { try $0.queue.finish(ids[1], state: .sent, now: .at(0)) } }
     let second = try await insert(seq)
     #expect(second.count == 1)
     if !isFinished { try await test.write { try $0.queue.finish(ids[1], state: .sent, now: .at(0)) } }
-    let claims = try await claim()
+    let claims = try await test.claim()
     #expect(claims.map(\.id) == second)
     #expect(claims.map(\.shown?.message.seq) == [seq])
     #expect(claims.map(\.shown?.collapse) == [MessageReference(room: room, seq: 2)])

@@ -18,10 +18,6 @@ import Testing
     try await test.write { _ = try $0.messages.append(draft(text, in: room, from: sender, jobs: [job()])) }
   }
 
-  private func claim() async throws -> [Claim] {
-    try await test.write { try $0.queue.claim(limit: 9, now: .at(0), leaseUntil: .at(60_000)) }
-  }
-
   private func end(_ id: String, _ state: FinishedState = .sent, rings: Bool = false) async throws {
     try await test.write { try $0.queue.finish(id, state: state, rings: rings, now: .at(0)) }
   }
@@ -30,7 +26,7 @@ import Testing
   @discardableResult
   private func show(_ text: String = "hi", in room: RoomID = tea, from sender: User = alice) async throws -> String {
     try await send(text, in: room, from: sender)
-    let id = try #require(try await claim().first?.id)
+    let id = try #require(try await test.claim().first?.id)
     try await end(id)
     return id
   }
@@ -41,12 +37,6 @@ import Testing
       try transaction.rooms.mark(room, bob.id, read: seq)
     }
   }
-
-  private func updates(at time: Timestamp = .at(0)) async throws -> [Claim] {
-    try await test.write { try $0.updates.claim(limit: 9, now: time, leaseUntil: time + .seconds(60)) }
-  }
-
-  private func finish(_ claim: Claim) async throws { try await test.write { try $0.updates.finish(claim) } }
 
   /// The removals of the phone, as `read tea 7` or `removed tea 3`.
   private func removals() async throws -> [String] {
@@ -62,48 +52,48 @@ import Testing
   @Test func `a badge and a removal that the service did not take are sent again`() async throws {
     for _ in 0..<2 { try await show() }
     try await read(1)
-    let first = try #require(try await updates().first)
+    let first = try #require(try await test.claimUpdates().first)
     try await test.write { try $0.updates.retry(first.id, due: .at(500)) }
-    let second = try #require(try await updates(at: .at(500)).first)
+    let second = try #require(try await test.claimUpdates(at: .at(500)).first)
     #expect(second.content == .phone(PhoneUpdate(badge: 1, removes: true)))
     #expect(second.content == first.content)
-    try await finish(second)
+    try await test.finish(second)
     #expect(try await removals() == ["read tea 1 sent"])
   }
 
   @Test func `a phone that takes no push gets the next one after the pause`() async throws {
     try await show()
     try await read(1)
-    let id = try #require(try await updates().first?.id)
+    let id = try #require(try await test.claimUpdates().first?.id)
     try await test.write { try $0.updates.finish(id) }
-    #expect(try await updates(at: .at(20 * 60_000 - 1)).isEmpty)
-    #expect(try await updates(at: .at(20 * 60_000)).count == 1)
+    #expect(try await test.claimUpdates(at: .at(20 * 60_000 - 1)).isEmpty)
+    #expect(try await test.claimUpdates(at: .at(20 * 60_000)).count == 1)
   }
 
   @Test func `a badge waits for the push that is on its way`() async throws {
     try await show()
     try await send()
-    let id = try #require(try await claim().first?.id)
+    let id = try #require(try await test.claim().first?.id)
     try await read(1)
-    #expect(try await updates().isEmpty)
+    #expect(try await test.claimUpdates().isEmpty)
     try await end(id)
-    #expect(try await updates().map(\.content) == [.phone(PhoneUpdate(badge: 1, removes: true))])
+    #expect(try await test.claimUpdates().map(\.content) == [.phone(PhoneUpdate(badge: 1, removes: true))])
   }
 
   @Test func `a message that is read while its push is on its way is removed`() async throws {
     try await send()
-    let id = try #require(try await claim().first?.id)
+    let id = try #require(try await test.claim().first?.id)
     try await read(1)
-    #expect(try await updates().isEmpty)
+    #expect(try await test.claimUpdates().isEmpty)
     try await end(id)
-    _ = try await updates()
+    _ = try await test.claimUpdates()
     #expect(try await removals() == ["removed tea 1 due"])
   }
 
   @Test(arguments: [false, true])
   func `a message whose sender is blocked while its push is on its way is removed`(isUnknown: Bool) async throws {
     try await send()
-    let id = try #require(try await claim().first?.id)
+    let id = try #require(try await test.claim().first?.id)
     try await test.write { _ = try $0.people.block(alice.id, by: bob.id) }
     if isUnknown {
       try await test.write {
@@ -113,31 +103,31 @@ import Testing
     } else {
       try await end(id)
     }
-    _ = try await updates()
+    _ = try await test.claimUpdates()
     #expect(try await removals() == ["removed tea 1 due"])
   }
 
   @Test func `a push that arrives after its user has left the room is removed`() async throws {
     try await send()
-    let id = try #require(try await claim().first?.id)
+    let id = try #require(try await test.claim().first?.id)
     try await test.write { _ = try $0.rooms.end(bob.id, tea) }
-    for update in try await updates() { try await finish(update) }
+    for update in try await test.claimUpdates() { try await test.finish(update) }
     #expect(try await removals() == ["removed tea 1 sent"])
     try await end(id)
-    _ = try await updates()
+    _ = try await test.claimUpdates()
     #expect(try await removals() == ["removed tea 1 due"])
   }
 
   @Test func `a push without an answer counts as shown when its message is read or deleted`() async throws {
     for room in [tea, den] {
       try await send(in: room)
-      let id = try #require(try await claim().first?.id)
+      let id = try #require(try await test.claim().first?.id)
       try await test.write { _ = try $0.queue.retry(id, due: .at(90_000), isUnknown: true) }
     }
     try await read(1)
     #expect(try await removals() == ["read tea 1 due"])
     try await test.write { _ = try $0.messages.delete(den, 1) }
-    let texts = try await updates().compactMap {
+    let texts = try await test.claimUpdates().compactMap {
       if case .change(let text, _) = $0.content { text } else { nil }
     }
     #expect(texts == [.deleted])
@@ -145,29 +135,29 @@ import Testing
 
   @Test func `an edit of a push that is tried again makes no update`() async throws {
     try await send()
-    let id = try #require(try await claim().first?.id)
+    let id = try #require(try await test.claim().first?.id)
     try await test.write { transaction in
       _ = try transaction.queue.retry(id, due: .at(90_000), isUnknown: true)
       _ = try transaction.messages.edit(tea, 1, body: Array("\"new\"".utf8))
     }
-    #expect(try await updates().isEmpty)
+    #expect(try await test.claimUpdates().isEmpty)
   }
 
   @Test func `the badge is that of the push that was sent last`() async throws {
     try await send()
     try await send()
     try await send(in: den)
-    let claims = try await claim()
+    let claims = try await test.claim()
     #expect(claims.map(\.shown?.unread) == [3])
     try await end(claims[0].id)
-    let later = try await claim()
+    let later = try await test.claim()
     for claim in later { try await end(claim.id) }
     #expect(try await test.read { try $0.db.first("SELECT badge FROM devices")?[0] as Int? } == 3)
   }
 
   @Test func `a call screen sets no badge and is no alert`() async throws {
     try await send()
-    let id = try #require(try await claim().first?.id)
+    let id = try #require(try await test.claim().first?.id)
     try await end(id, rings: true)
     let row = try await test.read {
       try $0.db.first("SELECT badge, alert_job FROM devices") { ($0[0] as Int?, $0[1] as String?) }
@@ -181,7 +171,7 @@ import Testing
     try await show()
     #expect(try await test.read { try $0.db.first("SELECT badge FROM devices")?[0] as Int? } == 3)
     try await test.write { _ = try $0.messages.delete(den, 1) }
-    #expect(try await updates().map(\.content) == [.phone(PhoneUpdate(badge: 2, removes: false))])
+    #expect(try await test.claimUpdates().map(\.content) == [.phone(PhoneUpdate(badge: 2, removes: false))])
   }
 
   // MARK: Digests
@@ -204,7 +194,7 @@ import Testing
       for id in ids.dropLast() { _ = try transaction.queue.decide(id, .merge(into: head)) }
       _ = try transaction.queue.decide(head, .push(.active))
     }
-    #expect(try await claim().map(\.id) == [head])
+    #expect(try await test.claim().map(\.id) == [head])
     try await end(head)
     return (head, ids[0])
   }
@@ -218,7 +208,7 @@ import Testing
   /// The digest that the phone shows next: its identity, the message, the number of messages of the room, and the
   /// other rooms.
   private func shown() async throws -> [String] {
-    try await updates().compactMap {
+    try await test.claimUpdates().compactMap {
       guard case .change(let text, let shown) = $0.content else { return nil }
       let rooms = shown.others.map { "\($0.room) \($0.count)" }
       return "\(text) \(shown.collapse.seq) \(shown.room.id)/\(shown.message.seq) \(shown.count) \(rooms)"
@@ -284,7 +274,7 @@ import Testing
   // MARK: Accounts
 
   private func badges() async throws -> [Int?] {
-    try await updates().map { if case .phone(let phone) = $0.content { phone.badge } else { nil } }
+    try await test.claimUpdates().map { if case .phone(let phone) = $0.content { phone.badge } else { nil } }
   }
 
   /// Bob and Carol share a phone. Bob has two unread messages, Carol one.
@@ -295,7 +285,7 @@ import Testing
     }
     for _ in 0..<2 { try await show() }
     try await test.write { _ = try $0.messages.append(draft(in: den, jobs: [job(to: carol)])) }
-    let claims = try await claim()
+    let claims = try await test.claim()
     #expect(claims.map(\.shown?.unread) == [4])
     for claim in claims { try await end(claim.id) }
   }
@@ -316,13 +306,13 @@ import Testing
     try await share()
     try await test.write { _ = try $0.messages.append(draft(in: den, jobs: [job(), job(to: carol)])) }
     for user in [bob, carol] {
-      let claims = try await claim().filter { $0.recipient == user.id }
+      let claims = try await test.claim().filter { $0.recipient == user.id }
       for claim in claims { try await end(claim.id) }
       try await test.write { try $0.queue.releaseLeases() }
     }
     try await test.write { try $0.db.run("UPDATE devices SET alert_kept = ?", [Timestamp.at(500_000).rawValue]) }
     try await read(2, in: den)
-    let claim = try #require(try await updates().first)
+    let claim = try #require(try await test.claimUpdates().first)
     #expect(claim.removals.read == [MessageReference(room: den, seq: 2)] && claim.keptUntil == nil)
   }
 
@@ -342,7 +332,7 @@ import Testing
       return try transaction.messages.append(draft(in: tea, jobs: [job(), job(tablet)])).jobs
     }
     for id in ids {
-      _ = try await claim()
+      _ = try await test.claim()
       try await end(id)
     }
     try await test.write { transaction in
@@ -351,7 +341,7 @@ import Testing
       }
       _ = try transaction.messages.edit(tea, 1, body: Array("\"new\"".utf8))
     }
-    #expect(try await updates().isEmpty)
+    #expect(try await test.claimUpdates().isEmpty)
   }
 }
 

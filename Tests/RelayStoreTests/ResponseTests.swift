@@ -266,7 +266,7 @@ import Testing
       }
       return try transaction.messages.append(message).jobs
     }
-    let claims = try await test.write { try $0.queue.claim(limit: 9, now: .at(0), leaseUntil: .at(60_000)) }
+    let claims = try await test.claim()
     #expect(claims.count == 2)
     return ids
   }

@@ -46,7 +46,7 @@ import Testing
   }
 
   @Test func `a push`() async throws {
-    let claims = try await test.write { try $0.queue.claim(limit: 9, now: .at(0), leaseUntil: .at(60_000)) }
+    let claims = try await test.claim()
     let shown = try #require(claims.first?.shown)
     #expect(shown.room.title == "Title x")
     #expect([shown.sender.name, shown.sender.handle, shown.sender.handleType] == ["Alice x", "h", "t"])

@@ -4,6 +4,7 @@ import RelayDelivery
 import RelayJSON
 import RelayProtocol
 import Synchronization
+import Testing
 
 @testable import RelayStore
 
@@ -74,6 +75,21 @@ final class TestStore: Sendable {
   func read<T: Sendable>(_ work: @escaping @Sendable (Reader) throws -> T) async throws -> T {
     try await store.read(work)
   }
+
+  /// Claims the pushes of messages that are due, for a minute.
+  func claim(_ limit: Int = 99, now: Timestamp = .at(0)) async throws -> [Claim] {
+    try await write { try $0.queue.claim(limit: limit, now: now, leaseUntil: now + .seconds(60)) }
+  }
+
+  /// Claims the updates of phones that are due, for a minute.
+  func claimUpdates(at time: Timestamp = .at(0)) async throws -> [Claim] {
+    try await write { try $0.updates.claim(limit: 9, now: time, leaseUntil: time + .seconds(60)) }
+  }
+
+  /// Ends an update as sent.
+  func finish(_ update: Claim) async throws { try await write { try $0.updates.finish(update) } }
+
+  func record(_ id: String) async throws -> JobRecord { try #require(try await read { try $0.queue.job(id) }) }
 
   /// Combines everything that `submit` passes to the store into one group.
   func gather(_ submit: () -> Void) {

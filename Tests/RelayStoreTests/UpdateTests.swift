@@ -24,14 +24,10 @@ import Testing
       message.jobs = [wanted]
       _ = try transaction.messages.append(message)
     }
-    let claims = try await test.write { try $0.queue.claim(limit: 9, now: .at(0), leaseUntil: .at(60_000)) }
+    let claims = try await test.claim()
     let id = try #require(claims.last?.id)
     try await test.write { try $0.queue.finish(id, state: .sent, now: .at(0)) }
     return id
-  }
-
-  private func updates(at time: Timestamp = .at(0)) async throws -> [Claim] {
-    try await test.write { try $0.updates.claim(limit: 9, now: time, leaseUntil: time + .seconds(60)) }
   }
 
   private func edit(_ text: String, updatesNotifications: Bool = true) async throws {
@@ -47,12 +43,10 @@ import Testing
 
   /// The claims of notifications among all.
   private func changes(at time: Timestamp = .at(0)) async throws -> [(text: EntryText, shown: ShownMessages)] {
-    try await updates(at: time).compactMap { claim in
+    try await test.claimUpdates(at: time).compactMap { claim in
       if case .change(let text, let shown) = claim.content { (text, shown) } else { nil }
     }
   }
-
-  private func finish(_ claim: Claim) async throws { try await test.write { try $0.updates.finish(claim) } }
 
   /// The removals of Bob's phone, as `read tea 7` or `removed tea 3`.
   private func removals() async throws -> [String] {
@@ -66,16 +60,16 @@ import Testing
   @Test func `a phone that shows a message gets its edit`() async throws {
     let job = try await show()
     try await edit("new")
-    let claims = try await updates()
+    let claims = try await test.claimUpdates()
     let (kind, told) = try change(claims.first)
     #expect((claims.count, kind, told.notification) == (1, .current, job))
     #expect(told.message.body == Array("\"new\"".utf8))
     #expect(told.collapse == MessageReference(room: room, seq: 1))
     #expect(claims.first?.id != job)
-    #expect(try await updates().isEmpty)
+    #expect(try await test.claimUpdates().isEmpty)
     let id = try #require(claims.first?.id)
     try await test.write { try $0.updates.finish(id) }
-    #expect(try await updates(at: .at(99_999)).isEmpty)
+    #expect(try await test.claimUpdates(at: .at(99_999)).isEmpty)
   }
 
   @Test func `a phone receives no edit of a room that its user may not join`() async throws {
@@ -91,11 +85,11 @@ import Testing
   @Test func `an edit during the update of an earlier one is sent as well`() async throws {
     try await show()
     try await edit("new")
-    let id = try #require(try await updates().first?.id)
+    let id = try #require(try await test.claimUpdates().first?.id)
     try await edit("newer")
-    #expect(try await updates().isEmpty)
+    #expect(try await test.claimUpdates().isEmpty)
     try await test.write { try $0.updates.finish(id) }
-    #expect(try change(try await updates().first).1.message.body == Array("\"newer\"".utf8))
+    #expect(try change(try await test.claimUpdates().first).1.message.body == Array("\"newer\"".utf8))
   }
 
   @Test func `an edit of a message that no phone shows makes no update`() async throws {
@@ -104,13 +98,13 @@ import Testing
       _ = try transaction.messages.append(draft(jobs: [job()]))
     }
     try await edit("new")
-    #expect(try await updates().isEmpty)
+    #expect(try await test.claimUpdates().isEmpty)
   }
 
   @Test func `an edit that phones need not show makes no update`() async throws {
     try await show()
     try await edit("new", updatesNotifications: false)
-    #expect(try await updates().isEmpty)
+    #expect(try await test.claimUpdates().isEmpty)
   }
 
   @Test func `a push that a newer one of its room has replaced gets no update`() async throws {
@@ -127,19 +121,19 @@ import Testing
       try transaction.prepareRoom()
       _ = try transaction.messages.append(draft(jobs: [job()]))
     }
-    let claims = try await test.write { try $0.queue.claim(limit: 9, now: .at(0), leaseUntil: .at(60_000)) }
+    let claims = try await test.claim()
     try await edit("new")
-    #expect(try await updates().isEmpty)
+    #expect(try await test.claimUpdates().isEmpty)
     let id = try #require(claims.first?.id)
     try await test.write { try $0.queue.finish(id, state: .sent, now: .at(0)) }
-    #expect(try await updates().count == 1)
+    #expect(try await test.claimUpdates().count == 1)
   }
 
   @Test func `a deletion replaces an edit that was not sent`() async throws {
     try await show()
     try await edit("new")
     try await test.write { _ = try $0.messages.delete(room, 1) }
-    let claims = try await updates()
+    let claims = try await test.claimUpdates()
     let (kind, told) = try change(claims.first)
     #expect((claims.count, kind, told.message.isDeleted) == (1, .deleted, true))
   }
@@ -153,7 +147,7 @@ import Testing
 
   @Test func `a call without an answer becomes missed at its expiry`() async throws {
     try await show(push: #"{"kind":"call"}"#, expires: .at(45_000))
-    #expect(try await updates(at: .at(44_999)).isEmpty)
+    #expect(try await test.claimUpdates(at: .at(44_999)).isEmpty)
     #expect(try await test.read { try $0.queue.nextDue() } == .at(45_000))
     #expect(try await changes(at: .at(45_000)).map(\.text) == [.missed])
   }
@@ -161,10 +155,10 @@ import Testing
   @Test func `a call that was edited gets its edit once, and is missed later`() async throws {
     try await show(push: #"{"kind":"call"}"#, expires: .at(45_000))
     try await edit("new")
-    let claims = try await updates()
+    let claims = try await test.claimUpdates()
     #expect(try claims.map { try change($0).0 } == [.current])
-    try await finish(claims[0])
-    #expect(try await updates(at: .at(44_999)).isEmpty)
+    try await test.finish(claims[0])
+    #expect(try await test.claimUpdates(at: .at(44_999)).isEmpty)
     #expect(try await test.read { try $0.queue.nextDue() } == .at(45_000))
     #expect(try await changes(at: .at(45_000)).map(\.text) == [.missed])
   }
@@ -183,7 +177,7 @@ import Testing
 
   @Test func `a message does not become missed`() async throws {
     try await show(expires: .at(45_000))
-    #expect(try await updates(at: .at(45_000)).isEmpty)
+    #expect(try await test.claimUpdates(at: .at(45_000)).isEmpty)
   }
 
   private func read(_ seq: Int64) async throws {
@@ -194,7 +188,7 @@ import Testing
   }
 
   private func phoneUpdate(at time: Timestamp = .at(0)) async throws -> Claim? {
-    try await updates(at: time).first { if case .phone = $0.content { true } else { false } }
+    try await test.claimUpdates(at: time).first { if case .phone = $0.content { true } else { false } }
   }
 
   @Test func `a read removes notifications and sets the badge, a further one only the badge for a while`() async throws
@@ -207,16 +201,16 @@ import Testing
     #expect(claim.content == .phone(PhoneUpdate(badge: 2, removes: true)))
     #expect(claim.removals.read == [MessageReference(room: room, seq: 1)])
     #expect(claim.keptUntil == nil)
-    try await finish(claim)
+    try await test.finish(claim)
     #expect(try await removals() == ["read 1 sent"])
     try await read(2)
-    #expect(try await updates(at: .at(59_999)).isEmpty)
+    #expect(try await test.claimUpdates(at: .at(59_999)).isEmpty)
     let second = try #require(try await phoneUpdate(at: .at(60_000)))
     // A device gets one wake in 20 minutes.
     #expect(second.content == .phone(PhoneUpdate(badge: 1, removes: false)))
-    try await finish(second)
+    try await test.finish(second)
     #expect(try await removals() == ["read 2 due"])
-    #expect(try await updates(at: .at(20 * 60_000 - 1)).isEmpty)
+    #expect(try await test.claimUpdates(at: .at(20 * 60_000 - 1)).isEmpty)
     let third = try #require(try await phoneUpdate(at: .at(20 * 60_000)))
     #expect(third.content == .phone(PhoneUpdate(badge: nil, removes: true)))
   }
@@ -288,7 +282,7 @@ import Testing
     try await show(expires: .at(500_000))
     _ = try await claimNext()
     try await edit("new")
-    #expect(try await updates().map(\.keptUntil) == [nil])
+    #expect(try await test.claimUpdates().map(\.keptUntil) == [nil])
   }
 
   @Test func `the newest alert is the one that was sent last`() async throws {
@@ -309,35 +303,35 @@ import Testing
       }
     }
     try await edit("new")
-    #expect(try await updates(at: .at(20_000)).map(\.keptUntil).contains(.at(500_000)))
+    #expect(try await test.claimUpdates(at: .at(20_000)).map(\.keptUntil).contains(.at(500_000)))
   }
 
   @Test func `the service keeps no alert for a new token`() async throws {
     try await show(expires: .at(500_000))
     try await read(1)
-    try await finish(try #require(try await phoneUpdate()))
+    try await test.finish(try #require(try await phoneUpdate()))
     try await test.write { try $0.devices.register(phone(token: "new"), of: bob.id, now: .at(1)) }
-    let kept = try await updates(at: .at(20 * 60_000)).map(\.keptUntil)
+    let kept = try await test.claimUpdates(at: .at(20 * 60_000)).map(\.keptUntil)
     #expect(kept == [nil])
   }
 
   @Test func `a removal is repeated after a sign of life, and done after the next`() async throws {
     try await show()
     try await read(1)
-    try await finish(try #require(try await phoneUpdate()))
+    try await test.finish(try #require(try await phoneUpdate()))
     try await test.write { try $0.updates.alive(phone().id, of: bob.id) }
     #expect(try await removals() == ["read 1 dueAgain"])
-    try await finish(try #require(try await phoneUpdate(at: .at(20 * 60_000))))
+    try await test.finish(try #require(try await phoneUpdate(at: .at(20 * 60_000))))
     #expect(try await removals() == ["read 1 repeated"])
     try await test.write { try $0.updates.alive(phone().id, of: bob.id) }
     #expect(try await removals() == [])
-    #expect(try await updates(at: .at(99 * 60_000)).isEmpty)
+    #expect(try await test.claimUpdates(at: .at(99 * 60_000)).isEmpty)
   }
 
   @Test func `the next alert carries open removals`() async throws {
     try await show()
     try await read(1)
-    try await finish(try #require(try await phoneUpdate()))
+    try await test.finish(try #require(try await phoneUpdate()))
     try await test.write { _ = try $0.messages.append(draft("next", jobs: [job()])) }
     let claim = try await test.write { try $0.queue.claim(limit: 1, now: .at(0), leaseUntil: .at(60_000)).first }
     #expect(claim?.removals.read == [MessageReference(room: room, seq: 1)])
@@ -358,11 +352,11 @@ import Testing
   {
     try await show(expires: .at(500_000))
     try await edit("newest")
-    #expect(try await updates().first?.keptUntil == .at(500_000))
+    #expect(try await test.claimUpdates().first?.keptUntil == .at(500_000))
     try await test.write { try $0.queue.releaseLeases() }
     try await show(expires: .at(900_000))
     try await edit("older")
-    #expect(try await updates().first?.keptUntil == nil)
+    #expect(try await test.claimUpdates().first?.keptUntil == nil)
   }
 
   @Test func `a blocked sender changes no text, and their notifications go`() async throws {
@@ -454,7 +448,7 @@ import Testing
       _ = try transaction.messages.append(draft())
     }
     try await read(1)
-    #expect(try await updates().isEmpty)
+    #expect(try await test.claimUpdates().isEmpty)
   }
 
   private func wake(at time: Timestamp = .at(0)) async throws {
@@ -469,46 +463,46 @@ import Testing
   @Test func `the newest silent push is sent, at most once in 20 minutes`() async throws {
     try await wake()
     try await wake()
-    let claims = try await updates()
+    let claims = try await test.claimUpdates()
     guard case .silent(let place, let epoch, let message, _)? = claims.first?.content else {
       Issue.record("no silent push")
       return
     }
     #expect((claims.count, place, epoch, message.seq) == (1, room, "epoch", 2))
     #expect(try await test.read { try $0.queue.jobs(limit: 9) }.isEmpty)
-    try await finish(claims[0])
+    try await test.finish(claims[0])
     try await wake()
     #expect(try await test.read { try $0.queue.nextDue() } == .at(20 * 60_000))
-    #expect(try await updates(at: .at(20 * 60_000 - 1)).isEmpty)
-    #expect(try await updates(at: .at(20 * 60_000)).count == 1)
+    #expect(try await test.claimUpdates(at: .at(20 * 60_000 - 1)).isEmpty)
+    #expect(try await test.claimUpdates(at: .at(20 * 60_000)).count == 1)
   }
 
   @Test func `a silent push that is stored while another is on its way waits for the pause`() async throws {
     try await wake()
-    let first = try #require(try await updates().first)
+    let first = try #require(try await test.claimUpdates().first)
     try await wake()
-    #expect(try await updates().isEmpty)
-    try await finish(first)
-    #expect(try await updates().isEmpty)
+    #expect(try await test.claimUpdates().isEmpty)
+    try await test.finish(first)
+    #expect(try await test.claimUpdates().isEmpty)
     #expect(try await test.read { try $0.queue.nextDue() } == .at(20 * 60_000))
-    #expect(try await updates(at: .at(20 * 60_000)).count == 1)
+    #expect(try await test.claimUpdates(at: .at(20 * 60_000)).count == 1)
   }
 
   @Test func `a silent push follows a push that failed`() async throws {
     try await wake()
-    let first = try #require(try await updates().first)
+    let first = try #require(try await test.claimUpdates().first)
     try await wake()
-    #expect(try await updates().isEmpty)
+    #expect(try await test.claimUpdates().isEmpty)
     try await test.write { try $0.updates.finish(first.id) }
-    #expect(try await updates().count == 1)
+    #expect(try await test.claimUpdates().count == 1)
   }
 
   @Test func `silent pushes continue after the wall clock was set back while the relay was stopped`() async throws {
     try await wake()
-    try await finish(try #require(try await updates().first))
+    try await test.finish(try #require(try await test.claimUpdates().first))
     try await test.write { try $0.db.run("UPDATE devices SET woken = ?", [Timestamp.at(3_600_000).rawValue]) }
     try await wake()
-    #expect(try await updates().count == 1)
+    #expect(try await test.claimUpdates().count == 1)
   }
 
   @Test(arguments: [-40 * 86_400, -3600, 600, 40 * 86_400])
@@ -529,14 +523,14 @@ import Testing
       }
       try await ask()
       let now = test.clocks.now
-      try await finish(try #require(try await updates(at: now).first))
+      try await test.finish(try #require(try await test.claimUpdates(at: now).first))
       test.clocks.set(by: .seconds(step))
       try await ask()
       let set = test.clocks.now
-      #expect(try await updates(at: set).isEmpty)
+      #expect(try await test.claimUpdates(at: set).isEmpty)
       #expect(try await test.read { try $0.queue.nextDue() } == set + end)
       test.clocks.pass(end)
-      #expect(try await updates(at: test.clocks.now).count == 1)
+      #expect(try await test.claimUpdates(at: test.clocks.now).count == 1)
       try await test.write { try $0.db.run("DELETE FROM jobs") }
     }
   }
@@ -580,7 +574,7 @@ import Testing
 
   /// The times until which the service keeps the changes that are due.
   private func kept() async throws -> [Timestamp?] {
-    try await updates(at: test.clocks.now).filter { if case .change = $0.content { true } else { false } }
+    try await test.claimUpdates(at: test.clocks.now).filter { if case .change = $0.content { true } else { false } }
       .map(\.keptUntil)
   }
 
@@ -598,9 +592,9 @@ import Testing
     test.clocks.rewind(by: .seconds(500))
     try await show(push: #"{"kind":"call"}"#, expires: Self.ringEnd)
     test.clocks.pass(.seconds(45))
-    let missed = try #require(try await updates(at: test.clocks.now).first)
+    let missed = try #require(try await test.claimUpdates(at: test.clocks.now).first)
     let end = try #require(missed.keptUntil)
-    try await finish(missed)
+    try await test.finish(missed)
     try await set(by: step)
     try await test.write { _ = try $0.messages.delete(room, 1) }
     #expect(try await kept() == [end + .seconds(step)])
@@ -624,9 +618,9 @@ import Testing
     test.clocks.rewind(by: .seconds(500))
     try await show(push: #"{"kind":"call"}"#, expires: Self.ringEnd)
     try await edit("new")
-    let claim = try #require(try await updates().first)
+    let claim = try #require(try await test.claimUpdates().first)
     try await set(by: step)
-    try await finish(claim)
+    try await test.finish(claim)
     try await expectMissed(after: step)
   }
 
@@ -645,7 +639,7 @@ import Testing
 
   @Test func `a silent push that replaces another keeps its due time`() async throws {
     try await wake()
-    let id = try #require(try await updates().first?.id)
+    let id = try #require(try await test.claimUpdates().first?.id)
     try await test.write { transaction in
       try transaction.updates.finish(id)
       try transaction.db.run("UPDATE devices SET woken = ?", [Timestamp.at(-60_000).rawValue])
@@ -659,38 +653,38 @@ import Testing
   @Test func `a silent push of a read or deleted message is not sent`() async throws {
     try await wake()
     try await read(1)
-    #expect(try await updates().isEmpty)
+    #expect(try await test.claimUpdates().isEmpty)
     try await wake()
     try await test.write { _ = try $0.messages.delete(room, 2) }
-    #expect(try await updates().isEmpty)
+    #expect(try await test.claimUpdates().isEmpty)
   }
 
   @Test func `a deleted device gets no updates`() async throws {
     try await show()
     try await edit("new")
     try await test.write { _ = try $0.devices.forget(phone().id, of: bob.id) }
-    #expect(try await updates().isEmpty)
+    #expect(try await test.claimUpdates().isEmpty)
   }
 
   @Test func `an update that is being sent when the relay ends is sent by the next run`() async throws {
     try await show()
     try await edit("new")
-    let first = try await updates()
+    let first = try await test.claimUpdates()
     try await test.write { try $0.queue.releaseLeases() }
-    let second = try await updates()
+    let second = try await test.claimUpdates()
     #expect(first.map(\.id) == second.map(\.id))
     #expect(second.map(\.attempts) == [2])
     let id = try #require(second.first?.id)
     try await test.write { try $0.updates.retry(id, due: .at(500)) }
-    #expect(try await updates(at: .at(499)).isEmpty)
-    #expect(try await updates(at: .at(500)).map(\.attempts) == [3])
+    #expect(try await test.claimUpdates(at: .at(499)).isEmpty)
+    #expect(try await test.claimUpdates(at: .at(500)).map(\.attempts) == [3])
   }
 
   @Test func `an attempt that the gateway did not make does not count`() async throws {
     try await show()
     try await edit("new")
     for number in 0..<30 as Range<Int64> {
-      let claims = try await updates(at: .at(number))
+      let claims = try await test.claimUpdates(at: .at(number))
       #expect(claims.map(\.attempts) == [1])
       #expect(claims.map(\.created) == [.at(0)])
       try await test.write { try $0.updates.retry(claims[0].id, due: .at(number + 1), wasTried: false) }
@@ -700,10 +694,10 @@ import Testing
   @Test func `a newer update counts its attempts from zero`() async throws {
     try await show()
     try await edit("new")
-    let id = try #require(try await updates().first?.id)
+    let id = try #require(try await test.claimUpdates().first?.id)
     try await test.write { try $0.updates.retry(id, due: .at(0)) }
     try await edit("newer")
-    #expect(try await updates().map(\.attempts) == [1])
+    #expect(try await test.claimUpdates().map(\.attempts) == [1])
   }
 
   @Test func `updates of a full lane do not delay those of another`() async throws {
@@ -724,7 +718,7 @@ import Testing
     }
     #expect(claimed == [other.id])
     #expect(try await test.read { try $0.queue.nextDue(capacity: full) } == .at(60_000))
-    #expect(try await updates().map(\.device.id) == [phone().id])
+    #expect(try await test.claimUpdates().map(\.device.id) == [phone().id])
   }
 
   /// Sends messages that Bob's phone shows. The first ones are deleted, and the others are edited.
