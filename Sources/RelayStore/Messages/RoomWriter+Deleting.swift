@@ -7,8 +7,6 @@ public import RelayProtocol
 /// The deletion itself changes one row: the room loses its name, and from then on no request and no push finds it. Its
 /// other rows are deleted later in slices, so that no message waits long for them.
 extension RoomWriter {
-  /// The note of a job that was cancelled because its room was deleted.
-  static let deletedNote = "the room was deleted"
   /// The maximum number of rows that one slice deletes.
   public static let maxSwept = 200
 
@@ -86,7 +84,7 @@ extension RoomWriter {
     for job in jobs {
       let number: Int64 = job["number"]
       // The digest head of other rooms' messages hands them over first.
-      try transaction.queue.abandonJobs("number = ?", [number], note: Self.deletedNote)
+      try transaction.queue.abandonJobs("number = ?", [number], .noRoom)
       try db.run("DELETE FROM jobs WHERE number = ?", [number])
       try db.run(
         "DELETE FROM jobs WHERE \(Schema.updates) AND user = ? AND device = ? AND room = ?",

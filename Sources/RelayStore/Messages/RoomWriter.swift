@@ -117,7 +117,7 @@ public struct RoomWriter: TransactionPart {
       left.members = members - 1
       cache[room] = left
     }
-    try transaction.queue.abandonJobs("room = ? AND user = ?", [known.id, id], note: "not a member")
+    try transaction.queue.abandonJobs("room = ? AND user = ?", [known.id, id], .notMember)
     try transaction.updates.left(known.id, id)
     let calls = try transaction.calls.exclude(user, id, from: known.id)
     guard try !db.has("SELECT 1 FROM members WHERE room = ? LIMIT 1", [known.id]) else {

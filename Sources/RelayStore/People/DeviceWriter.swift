@@ -119,7 +119,7 @@ public struct DeviceWriter: TransactionPart {
     try transaction.updates.badgeChanged(ofToken: ended["token"], platform: ended["platform"])
     try db.run("DELETE FROM jobs WHERE \(Schema.updates) AND user = ? AND device = ?", [user, device])
     try db.run("DELETE FROM removals WHERE user = ? AND device = ?", [user, device])
-    try transaction.queue.abandonJobs("user = ? AND device = ?", [user, device], note: "no device")
+    try transaction.queue.abandonJobs("user = ? AND device = ?", [user, device], .noDevice)
     return true
   }
 }

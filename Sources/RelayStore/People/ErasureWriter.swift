@@ -371,7 +371,7 @@ public struct ErasureWriter: TransactionPart {
           """,
           [quoted, pseudonym, number])
       }
-      try transaction.queue.abandonJobs("number = ?", [number], note: "the user was erased")
+      try transaction.queue.abandonJobs("number = ?", [number], .noUser)
       try db.run("DELETE FROM jobs WHERE number = ?", [number])
     }
   }

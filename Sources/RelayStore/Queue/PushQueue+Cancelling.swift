@@ -42,8 +42,8 @@ extension PushQueue {
 
   /// Cancels unfinished jobs, including those that are being sent: they must not be tried again.
   /// - Parameter condition: A condition for which an index exists.
-  func abandonJobs(_ condition: String, _ arguments: StatementArguments, note: String) throws {
-    try cancel(queued: Schema.queued, condition, arguments, note, .cancelled)
+  func abandonJobs(_ condition: String, _ arguments: StatementArguments, _ obstacle: Obstacle) throws {
+    try cancel(queued: Schema.queued, condition, arguments, obstacle.rawValue, .cancelled)
   }
 
   @discardableResult

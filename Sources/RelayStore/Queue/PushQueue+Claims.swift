@@ -61,7 +61,7 @@ extension PushQueue {
           ])
         claims.append(claim)
       } catch let obstacle as Obstacle {
-        try finish(id, state: .cancelled, note: obstacle.note, now: now)
+        try finish(id, state: .cancelled, note: obstacle.rawValue, now: now)
         // A call that ended while its push was held is a missed call.
         if obstacle == .ringsNoMore { try transaction.updates.putEntry(of: id, due: now) }
       } catch StoreError.invalidRow(let reason) {
@@ -217,50 +217,6 @@ extension PushQueue {
     let own = DigestCount(room: shown.room.id, seq: shown.message.seq, count: shown.count)
     let contents = [own] + shown.others.map { DigestCount(room: $0.room, seq: $0.message.seq, count: $0.count) }
     try db.run("UPDATE jobs SET digest = ? WHERE id = ?", [StoredJSON.text(of: contents), id])
-  }
-}
-
-/// The reason for which a due job is not sent.
-private enum Obstacle: Error {
-  case noRoom, noDevice, noMessage, notMember, read, deleted, answered, ringsNoMore
-
-  /// - Parameters:
-  ///   - row: A row of the query of a claim.
-  ///   - isDeleted: True if the push is to delete the message from the phone.
-  init?(_ row: Row, isDeleted: Bool) {
-    let message: Int64? = row["message_seq"]
-    // A notification belongs to no room, so its recipient is not a member.
-    let read: Int64? = row["read"] ?? (RoomID(unchecked: row["room_name"]).isNotifications ? 0 : nil)
-    if (row["room_name"] as String).hasPrefix(Schema.deletedPrefix) {
-      self = .noRoom
-    } else if (row["device_id"] as String?) == nil {
-      self = .noDevice
-    } else if let state: Bool = row["message_is_deleted"], state != isDeleted {
-      self = .deleted
-    } else if let message, let read {
-      if read >= message {
-        self = .read
-      } else if row["is_answered"] {
-        self = .answered
-      } else {
-        return nil
-      }
-    } else {
-      self = message == nil ? .noMessage : .notMember
-    }
-  }
-
-  var note: String {
-    switch self {
-    case .noRoom: RoomWriter.deletedNote
-    case .noDevice: "no device"
-    case .noMessage: "no message"
-    case .notMember: "not a member"
-    case .read: "read"
-    case .deleted: "deleted"
-    case .answered: "answered"
-    case .ringsNoMore: "no longer rings"
-    }
   }
 }
 

@@ -45,7 +45,7 @@ extension PushQueue {
     now: Timestamp
   ) throws -> String? {
     let lane = try service(of: queue.device, ofRow: queue.user)?.lane
-    let obstacle = lane == nil ? "no device" : try obstacle(to: queue, holding: push.isHeld ? seq : nil)
+    let obstacle = lane == nil ? Obstacle.noDevice : try obstacle(to: queue, holding: push.isHeld ? seq : nil)
     let state: JobState = obstacle != nil ? .cancelled : push.isHeld ? .held : push.due > now ? .waiting : .ready
     let due = push.isHeld ? min(push.due, now + PlannedPush.maxHold) : push.due
     let id = UUID().uuidString.lowercased()
@@ -60,7 +60,8 @@ extension PushQueue {
       [
         id, queue.room, seq, queue.user, queue.device, push.device.platform.rawValue, push.device.token, state.rawValue,
         due.rawValue, now.rawValue, StoredJSON.text(of: push.explanation.decision.reasons.map(\.code)),
-        obstacle == nil ? nil : now.rawValue, obstacle, round, push.message.isNotifyAnyway, push.level?.rawValue,
+        obstacle == nil ? nil : now.rawValue, obstacle?.rawValue, round, push.message.isNotifyAnyway,
+        push.level?.rawValue,
         StoredJSON.text(of: push.explanation), collapse?.room, collapse?.seq, push.message.expires.rawValue,
         lane?.name ?? "", transaction.steps.milliseconds,
       ])
@@ -72,7 +73,7 @@ extension PushQueue {
   /// The reason to cancel a new job, because a fact changed between the decision and its transaction. Is `nil` without
   /// one.
   /// - Parameter seq: The message of a held job, which a new decision needs.
-  private func obstacle(to queue: JobQueue, holding seq: Int64?) throws -> String? {
+  private func obstacle(to queue: JobQueue, holding seq: Int64?) throws -> Obstacle? {
     guard
       try db.has(
         """
@@ -81,9 +82,9 @@ extension PushQueue {
         SELECT 1 FROM rooms WHERE id = ?1 AND \(Schema.isNotifications("name"))
         """,
         [queue.room, queue.user])
-    else { return "not a member" }
+    else { return .notMember }
     guard let seq else { return nil }
-    return try db.has("SELECT 1 FROM messages WHERE room = ? AND seq = ?", [queue.room, seq]) ? nil : "no message"
+    return try db.has("SELECT 1 FROM messages WHERE room = ? AND seq = ?", [queue.room, seq]) ? nil : .noMessage
   }
 
   /// Ends a job. A job that was cancelled while it was being sent can still become `sent`, because the gateway may have
@@ -183,12 +184,12 @@ extension PushQueue {
       """,
       [id])
     guard let claimed else { return false }
-    let ends: [(note: String, holds: Bool?)] = [
-      ("deleted", claimed["is_deleted"]), ("read", claimed["is_read"]), ("answered", claimed["is_answered"]),
-      ("no longer rings", claimed["rings_no_more"]),
+    let obstacles: [(obstacle: Obstacle, holds: Bool?)] = [
+      (.deleted, claimed["is_deleted"]), (.read, claimed["is_read"]), (.answered, claimed["is_answered"]),
+      (.ringsNoMore, claimed["rings_no_more"]),
     ]
-    if let end = ends.first(where: { $0.holds == true })?.note {
-      try finish(id, state: .cancelled, note: end, isUnknown: isUnknown, now: now)
+    if let end = obstacles.first(where: { $0.holds == true })?.obstacle {
+      try finish(id, state: .cancelled, note: end.rawValue, isUnknown: isUnknown, now: now)
       if isUnknown { try transaction.updates.arrivedLate(id) }
       return false
     }
