@@ -103,10 +103,8 @@ package final class Responses {
         }
         write(found, to: session, on: core)
       } catch {
-        core.logFailure(of: error)
-        guard case .unavailable = error else { break }
-        try? await Task.sleep(for: Core.storePause)
-        sessions[session]?.isAgain = core.stage != .stopping
+        let isAgain = await core.mayRepeat(after: error)
+        sessions[session]?.isAgain = isAgain
       }
     } while sessions[session]?.isAgain == true
     sessions[session]?.isReading = false

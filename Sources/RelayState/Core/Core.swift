@@ -185,7 +185,7 @@ package actor Core {
   /// Logs the failure of work in the background, and waits before the work is repeated.
   /// - Returns: False if the work must not be repeated: the relay stops, or a repetition would fail, too. A damage lasts
   ///   until the relay is started again, and each refused request would add work that repeats until then.
-  func mayRepeat(after error: any Error) async -> Bool {
+  package func mayRepeat(after error: any Error) async -> Bool {
     let isTemporary = requestError(error).code.isTemporary  // logs the failure
     guard isTemporary, (error as? StoreError)?.isLasting != true else { return false }
     try? await Task.sleep(for: Self.storePause)

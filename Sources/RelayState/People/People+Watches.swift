@@ -201,11 +201,9 @@ extension People {
       relatedUsers = try await stableRelatedUsers(
         of: viewer, permissions, among: names.compactMap { $0 }, on: core)
     } catch {
-      core.logFailure(of: error)
       // Until the store works again, the relay hides the Focus: it might not be shared with the viewer.
       for watching in watches { core.hub.relate(watching, isRelated: false, isEvaluated: true) }
-      try? await Task.sleep(for: Core.storePause)
-      if core.stage != .stopping { evaluateWatches(of: session, viewer, on: core) }
+      if await core.mayRepeat(after: error) { evaluateWatches(of: session, viewer, on: core) }
       return
     }
     // The session may have got a token with other rights during the read. Its own check may have run before this one.
