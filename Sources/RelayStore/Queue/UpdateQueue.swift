@@ -153,11 +153,7 @@ public struct UpdateQueue: TransactionPart {
     let read = try db.first("SELECT read FROM members WHERE room = ? AND user = ?", [known.id, id])
     guard let mark: Int64 = read?["read"], seq > mark else { return }
     let range: StatementArguments = [known.id, mark, seq]
-    let jobs = """
-      SELECT job.number FROM devices CROSS JOIN jobs AS job INDEXED BY jobs_message
-      WHERE devices.user = ?1 AND job.user = ?1 AND job.device = devices.device AND job.room = ?2
-        AND job.seq > ?3 AND job.seq <= ?4
-      """
+    let jobs = "\(Self.jobsInRoom) AND job.seq > ?3 AND job.seq <= ?4"
     try withdraw(
       "\(jobs) AND job.digest IS NULL", of: id, range, readUpTo: MessageReference(room: room, seq: seq))
     // The relay removes a digest when the user has read all of its messages.
@@ -196,13 +192,7 @@ public struct UpdateQueue: TransactionPart {
   func left(_ rooms: [Int64], _ user: Int64, isDeleted: Bool = false) throws -> Int {
     var count = 0
     for room in rooms {
-      count += try hide(
-        of: user,
-        """
-        SELECT job.number FROM devices CROSS JOIN jobs AS job INDEXED BY jobs_message
-        WHERE devices.user = ?1 AND job.user = ?1 AND job.device = devices.device AND job.room = ?2
-        """,
-        [room], deleted: isDeleted ? room : nil)
+      count += try hide(of: user, Self.jobsInRoom, [room], deleted: isDeleted ? room : nil)
     }
     try badgesChanged(of: user)
     return count
@@ -229,14 +219,14 @@ public struct UpdateQueue: TransactionPart {
       "room = ? AND seq = ? AND user = ?", [room, seq, user], note: "the invitation has ended")
     // The next notification of the user may have waited for this one.
     cache.updates.notify()
-    try hide(
-      of: user,
-      """
-      SELECT job.number FROM devices CROSS JOIN jobs AS job INDEXED BY jobs_message
-      WHERE devices.user = ?1 AND job.user = ?1 AND job.device = devices.device AND job.room = ?2 AND job.seq = ?3
-      """,
-      [room, seq])
+    try hide(of: user, "\(Self.jobsInRoom) AND job.seq = ?3", [room, seq])
   }
+
+  /// A query of the numbers of the jobs of user ?1 in room ?2. The caller may append a condition.
+  private static let jobsInRoom = """
+    SELECT job.number FROM devices CROSS JOIN jobs AS job INDEXED BY jobs_message
+    WHERE devices.user = ?1 AND job.user = ?1 AND job.device = devices.device AND job.room = ?2
+    """
 
   /// Removes notifications, and plans their digests again.
   /// - Parameters:
