@@ -41,7 +41,7 @@ public struct ServerConfiguration: Sendable {
   /// The settings of the audit log.
   var audit = AuditPolicy()
   /// The durability of a commit.
-  public var synchronous = Synchronous.full
+  public var synchronous = Synchronous.standard
   public var logLevel = Logger.Level.info
   public var limits = Limits()
   /// The pace of notifications from one user to another.

@@ -13,6 +13,9 @@ public enum Synchronous: String, Sendable, CaseIterable {
   case full
   /// A committed transaction survives a crash of the process. A loss of power may undo the newest ones.
   case normal
+
+  /// The default of the store, and of its setting.
+  public static let standard = Synchronous.full
 }
 
 /// The relay's durable state: members, messages, focus, devices and push jobs, in one SQLite database.
@@ -48,7 +51,7 @@ public final class Store: Sendable {
   ///   - onCommit: Called once for each group, on the writer's thread, with the completions in the order of submission.
   ///     It must run each completion once. It must not call ``close()``.
   public convenience init(
-    folder: String, synchronous: Synchronous = .full, journal: (any Journal)? = nil,
+    folder: String, synchronous: Synchronous = .standard, journal: (any Journal)? = nil,
     clock: StoreClock = .system, onCommit: @escaping @Sendable ([Completion]) -> Void
   ) throws(StoreError) {
     try self.init(
