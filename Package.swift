@@ -265,7 +265,10 @@ let package = Package(
         logging,
         .product(name: "UnixSignals", package: "swift-service-lifecycle"),
       ],
-      swiftSettings: swift
+      swiftSettings: swift,
+      // Its `malloc` replaces that of glibc: threads free what other threads have allocated, and glibc's costs a quarter
+      // of the processor time of stored messages.
+      linkerSettings: [.linkedLibrary("jemalloc", .when(platforms: [.linux]))]
     ),
     // The load generator.
     .executableTarget(
