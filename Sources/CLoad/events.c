@@ -8,7 +8,8 @@
 
 /* The fields of a frame that a load uses. */
 typedef struct {
-  load_slice_t type, id, room, seq, body, epoch, recovered, messages, member_count, code, message;
+  load_slice_t type, id, room, seq, body, epoch, recovered, messages, member_count, code, message, user;
+  load_slice_t is_focused;
 } load_event_t;
 
 static load_event_t fields_of(load_slice_t text) {
@@ -26,7 +27,9 @@ static load_event_t fields_of(load_slice_t text) {
                {"messages", &event.messages},
                {"memberCount", &event.member_count},
                {"code", &event.code},
-               {"message", &event.message}};
+               {"message", &event.message},
+               {"user", &event.user},
+               {"isFocused", &event.is_focused}};
   load_fields_t fields = load__fields(text);
   while (load__fields_next(&fields))
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
@@ -67,7 +70,7 @@ static void take_body(load_t *load, const char *body, size_t size) {
   if (size != load->body_size || !load__body_time(load, body, &time))
     load->counts.altered++;
   else if (!load->publish.acknowledged)
-    load__measured(load, time);
+    load__measured(load, &load->latency, time);
 }
 
 /* A fast path for messages with the usual order of fields, because a load receives millions of them:
@@ -85,7 +88,7 @@ static bool take_usual_message(load_t *load, load_session_t *session, load_slice
   if (!seq || body < comma + 8 || memcmp(body - 8, ",\"body\":", 8) || !load__body_time(load, body, &time))
     return false;
   take_seq(load, session, seq);
-  if (!load->publish.acknowledged) load__measured(load, time);
+  if (!load->publish.acknowledged) load__measured(load, &load->latency, time);
   return true;
 }
 
@@ -165,7 +168,7 @@ static void take_reply(load_t *load, load_session_t *session, const load_event_t
   load->counts.duplicates +=
       (uint64_t)load__numbers_add(&session->acknowledged, load__number(event->seq), &load->counts.gaps);
   const uint64_t intended = load->started + load__number(event->id);
-  load__measured(load, intended);
+  load__measured(load, &load->latency, intended);
   if (load->is_publishing && load->publish.window) load__publish_one(load, session, load->now);
 }
 
@@ -212,13 +215,15 @@ void load__text(load_t *load, load_session_t *session, load_slice_t text) {
   } else {
     session->events++;
     if (event.member_count.text) session->member_count = load__number(event.member_count);
-    if (load__is(event.type, "presence"))
+    if (load__is(event.type, "presence")) {
       load->counts.presence++;
-    else if (load__is(event.type, "member"))
+      load__announced(load, session, event.user, event.is_focused);
+    } else if (load__is(event.type, "member")) {
       load->counts.member++;
-    else if (load__is(event.type, "counts"))
+    } else if (load__is(event.type, "counts")) {
       load->counts.counts++;
-    else
+    } else {
       load->counts.others++;
+    }
   }
 }

@@ -16,8 +16,12 @@ enum {
   LOAD_MAX_OPENING = 256,    /* sessions between connect and join at the same time */
   LOAD_MAX_PROBLEMS = 32,
   LOAD_MAX_PROBLEM = 128,
-  LOAD_MAX_EPOCH = 32
+  LOAD_MAX_EPOCH = 32,
+  LOAD_MAX_REPLY = 4 << 10 /* bytes of the answer to a report */
 };
+
+/* The numbers of connections for reports in the poll. Lower ones are those of sessions. */
+#define LOAD_LINES UINT32_C(0x80000000)
 
 typedef enum {
   LOAD_CLOSED,
@@ -71,6 +75,22 @@ typedef struct load_member {
   struct load_member *next_dirty;
 } load_session_t;
 
+/* A user who reports a Focus. */
+typedef struct {
+  uint64_t intended; /* the time of the last report; 0: there was none */
+  uint32_t awaited;  /* its events that other sessions have not received */
+  bool is_focused, is_unanswered;
+} load_reporter_t;
+
+/* A connection for reports. */
+typedef struct {
+  int descriptor;
+  bool is_busy;
+  uint32_t user; /* of the report without an answer, counted from `reports.first` */
+  size_t size;
+  char answer[LOAD_MAX_REPLY + 1];
+} load_line_t;
+
 struct load {
   char *host; /* the header Host of the handshake */
   struct sockaddr_storage address;
@@ -99,12 +119,21 @@ struct load {
   char *body; /* the body of the next message; set_time() writes its time */
   size_t body_size;
 
+  load_reports_t reports;
+  bool is_reporting;
+  char *users, *report_fields;
+  size_t users_size;
+  load_reporter_t *reporters;
+  load_line_t *lines;
+  uint32_t line_count, report_turn, line_turn;
+  uint64_t report_started, reported;
+
   uint32_t flap_first, flap_count;
   double flap_rate;
   uint64_t flap_started, flapped;
 
   uint64_t measured_from, measured_to;
-  load_histogram_t latency, opening_time;
+  load_histogram_t latency, event_latency, opening_time;
   load_counts_t counts;
   int64_t missing;
   char *welcome;
@@ -151,6 +180,15 @@ void load__publish_one(load_t *load, load_session_t *session, uint64_t intended)
 /* Reads the time in a body. Returns false if it is not a body of this load. */
 bool load__body_time(const load_t *load, const char *body, uint64_t *time);
 /* Records a latency if its message was intended while the measurement is on. */
-void load__measured(load_t *load, uint64_t intended);
+void load__measured(load_t *load, load_histogram_t *histogram, uint64_t intended);
+
+/* reports.c */
+void load__report_due(load_t *load);
+/* Returns the time of the next call of load__report_due(); UINT64_MAX: after the next received bytes. */
+uint64_t load__report_next(const load_t *load);
+void load__line_ready(load_t *load, uint32_t number);
+/* Counts a presence event of a user that a session has received, if it is about a report. */
+void load__announced(load_t *load, const load_session_t *session, load_slice_t user, load_slice_t is_focused);
+void load__forget_reports(load_t *load);
 
 #endif

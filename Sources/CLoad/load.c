@@ -80,6 +80,7 @@ void load_destroy(load_t *load) {
     free(load->rooms[i].message);
     free(load->rooms[i].send);
   }
+  load__forget_reports(load);
   if (load->poll >= 0) close(load->poll);
   free(load->sessions);
   free(load->rooms);
@@ -257,15 +258,22 @@ bool load_run(load_t *load, load_until_t until, double seconds) {
     flap_due(load);
     open_due(load);
     load__publish_due(load);
+    load__report_due(load);
     load__flush(load);
     if (has_come(load, until)) return true;
     if (load->now >= end || is_deserted(load)) return until == LOAD_TIME;
     uint64_t next =
         earlier(earlier(end, open_next(load)), earlier(flap_next(load), load__publish_next(load)));
+    next = earlier(next, load__report_next(load));
     if (until == LOAD_CALM) next = earlier(next, load->last_frame + CALM);
     const int count = wait_for_events(load, events, next);
     for (int i = 0; i < count; i++) {
-      load_session_t *session = &load->sessions[events[i].data.u32];
+      const uint32_t number = events[i].data.u32;
+      if (number >= LOAD_LINES) {
+        load__line_ready(load, number - LOAD_LINES);
+        continue;
+      }
+      load_session_t *session = &load->sessions[number];
       if (session->descriptor >= 0) load__session_ready(load, session, events[i].events);
     }
   }
@@ -284,6 +292,9 @@ load_counts_t load_counts(const load_t *load) {
 
 const load_histogram_t *load_latency(const load_t *load) {
   return &load->latency;
+}
+const load_histogram_t *load_event_latency(const load_t *load) {
+  return &load->event_latency;
 }
 const load_histogram_t *load_opening(const load_t *load) {
   return &load->opening_time;

@@ -39,15 +39,16 @@ static void set_time(char *digits, uint64_t time) {
   for (int i = DIGITS - 1; i >= 0; i--, time /= 10) digits[i] = (char)('0' + time % 10);
 }
 
-void load__measured(load_t *load, uint64_t intended) {
+void load__measured(load_t *load, load_histogram_t *histogram, uint64_t intended) {
   if (intended < load->measured_from || intended >= load->measured_to) return;
-  load_histogram_add(&load->latency, load->now > intended ? load->now - intended : 0);
+  load_histogram_add(histogram, load->now > intended ? load->now - intended : 0);
 }
 
 void load_measure(load_t *load, bool is_on) {
   const uint64_t now = load__clock();
   if (is_on) {
     memset(&load->latency, 0, sizeof load->latency);
+    memset(&load->event_latency, 0, sizeof load->event_latency);
     load->measured_from = now;
   }
   load->measured_to = is_on ? UINT64_MAX : now;

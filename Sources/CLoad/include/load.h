@@ -64,14 +64,31 @@ enum { LOAD_MIN_BODY = 37, LOAD_MAX_WINDOW = 65536, LOAD_MAX_UNFINISHED = 64 };
 /* Begins to publish; NULL stops. */
 void load_publish(load_t *load, const load_publish_t *publish);
 
-/* Begins or ends the recording of latencies. A message counts if its intended send time is between begin and
- * end. Each begin clears the earlier latencies. */
+/* Focus reports of users over HTTP. The user with number N has the name `users` followed by N, and the
+ * session with this number if there is one. */
+typedef struct {
+  const char *users;
+  const char *fields; /* further header fields, each with its line end */
+  uint32_t first,
+      count; /* users, who report in turn: a user reports again after all events about the last report */
+  uint32_t connections; /* kept ones, with at most one report each that has no answer */
+  double rate; /* reports a second, even if the relay is slower (an open loop); 0: one after the other,
+                  each after the answer and the events of the last one */
+} load_reports_t;
+
+/* Connects and begins to report; NULL stops. Each report changes the Focus of its user. It is published when
+ * it is sent, acknowledged with the answer, and delivered when another session of the room receives the
+ * event. */
+void load_report(load_t *load, const load_reports_t *reports);
+
+/* Begins or ends the recording of latencies. A message or report counts if its intended send time is between
+ * begin and end. Each begin clears the earlier latencies. */
 void load_measure(load_t *load, bool is_on);
 
 typedef enum {
   LOAD_TIME,    /* the time is over */
   LOAD_OPENED,  /* each session that was opened has joined its room or failed, and no close is in progress */
-  LOAD_SETTLED, /* all messages are delivered and acknowledged */
+  LOAD_SETTLED, /* all messages and reports are delivered and acknowledged */
   LOAD_CALM     /* no frame was received for 300 ms */
 } load_until_t;
 
@@ -107,6 +124,8 @@ load_counts_t load_counts(const load_t *load);
 
 /* Returns the durations from the intended send of a message to its delivery or its reply. */
 const load_histogram_t *load_latency(const load_t *load);
+/* Returns the durations from the intended send of a Focus report to each event about it. */
+const load_histogram_t *load_event_latency(const load_t *load);
 /* Returns the durations from the intended opening of a session to the reply to its join. */
 const load_histogram_t *load_opening(const load_t *load);
 /* Forgets the openings so far. */
