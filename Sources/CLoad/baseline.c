@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The baseline: a loop of SQLite transactions. See load_baseline.h. */
-#include "internal.h"
+#include "floor.h"
 
 #include <sqlite3.h>
 #include <stdio.h>
@@ -56,11 +56,24 @@ static bool run(sqlite3 *database, const load_baseline_t *baseline, const char *
   return is_well;
 }
 
+size_t load__database_path(char *path, size_t capacity, const char *folder) {
+  const int size = snprintf(path, capacity, "%s/stillwire-bench-%ld.db", folder, (long)getpid());
+  return size > 0 && (size_t)size + sizeof "-wal" <= capacity ? (size_t)size : 0;
+}
+
+void load__database_remove(char *path, size_t size) {
+  static const char *const endings[] = {"", "-wal", "-shm"};
+  for (int i = 0; i < 3; i++) {
+    strcpy(path + size, endings[i]);
+    unlink(path);
+  }
+}
+
 bool load_baseline_run(const load_baseline_t *baseline, const char *folder, load_baseline_result_t *result,
                        char *why, size_t why_size) {
-  char path[4096];
-  const int size = snprintf(path, sizeof path - 8, "%s/stillwire-bench-%ld.db", folder, (long)getpid());
-  if (size < 0 || (size_t)size >= sizeof path - 8) {
+  char path[FLOOR_MAX_PATH];
+  const size_t size = load__database_path(path, sizeof path, folder);
+  if (!size) {
     snprintf(why, why_size, "the path of the folder is too long");
     return false;
   }
@@ -72,10 +85,6 @@ bool load_baseline_run(const load_baseline_t *baseline, const char *folder, load
   if (!is_well) snprintf(why, why_size, "%s: %s", path, sqlite3_errmsg(database));
   sqlite3_close(database);
   free(body);
-  static const char *const endings[] = {"", "-wal", "-shm"};
-  for (int i = 0; i < 3; i++) {
-    strcpy(path + size, endings[i]);
-    unlink(path);
-  }
+  load__database_remove(path, size);
   return is_well;
 }

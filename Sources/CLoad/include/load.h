@@ -16,6 +16,7 @@
 #define LOAD_H
 
 #include "load_baseline.h"
+#include "load_floor.h"
 #include "load_histogram.h"
 
 #include <stdbool.h>
