@@ -16,7 +16,8 @@ struct Bench: AsyncParsableCommand {
       processor. Compare results of one machine only. The load generator has no TLS: measure behind the proxy.
       """,
     subcommands: [
-      Fanout.self, Rooms.self, Idle.self, Durable.self, Presence.self, Reconnect.self, Decisions.self, Pushes.self,
+      Fanout.self, Rooms.self, Idle.self, Durable.self, Focus.self, Presence.self, Reconnect.self, Decisions.self,
+      Pushes.self,
     ]
   )
 }

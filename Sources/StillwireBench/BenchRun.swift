@@ -34,6 +34,9 @@ final class BenchRun {
   /// Makes the name of a run.
   static func randomName() -> String { String(UInt32.random(in: 0..<2_176_782_336), radix: 36) }
 
+  /// The prefix of the names of users, which a number follows.
+  var userPrefix: String { Hellos.userPrefix(of: name) }
+
   /// Adds rooms whose names begin with `prefix`. Returns their numbers.
   func addRooms(_ count: Int, prefix: String) -> Range<UInt32> {
     let numbers = (0..<count).map { load.addRoom("\(prefix)-\(name)-\($0)") }
@@ -74,14 +77,23 @@ final class BenchRun {
     _ publish: load_publish_t, warmUp: Double, seconds: Double
   ) -> (before: load_counts_t, used: Use, after: load_counts_t, use: Use) {
     load.publish(publish)
+    let measured = measure(warmUp: warmUp, seconds: seconds)
+    load.stopPublishing()
+    load.run(until: LOAD_SETTLED, atMost: .seconds(10))
+    return measured
+  }
+
+  /// Runs for `warmUp` seconds, then measures for `seconds`.
+  /// - Returns: The counts and the use at the begin and at the end of the measurement.
+  func measure(
+    warmUp: Double, seconds: Double
+  ) -> (before: load_counts_t, used: Use, after: load_counts_t, use: Use) {
     load.run(atMost: .seconds(warmUp))
     let (before, used) = (load.counts, use())
     load.measure(true)
     load.run(atMost: .seconds(seconds))
     let (after, use) = (load.counts, use())
     load.measure(false)
-    load.stopPublishing()
-    load.run(until: LOAD_SETTLED, atMost: .seconds(10))
     return (before, used, after, use)
   }
 

@@ -94,8 +94,10 @@ struct Hellos {
     }
   }
 
+  static func userPrefix(of run: String) -> String { "bench-\(run)-" }
+
   mutating func next() async throws -> String {
-    let user = "bench-\(run)-\(count)"
+    let user = Self.userPrefix(of: run) + String(count)
     var token = tokens.map { $0[count % $0.count] }
     if let signer {
       let expires = Timestamp(rawValue: Int64(Date().timeIntervalSince1970 * 1000)) + .seconds(86_400)

@@ -25,6 +25,7 @@ final class Load {
 
   var counts: load_counts_t { load_counts(load) }
   var latency: Quantiles { Quantiles(load_latency(load)) }
+  var eventLatency: Quantiles { Quantiles(load_event_latency(load)) }
   var opening: Quantiles { Quantiles(load_opening(load)) }
 
   func addRoom(_ name: String) -> UInt32 { load_room(load, name) }
@@ -44,6 +45,23 @@ final class Load {
 
   func publish(_ publish: load_publish_t) { withUnsafePointer(to: publish) { load_publish(load, $0) } }
   func stopPublishing() { load_publish(load, nil) }
+
+  /// Begins to report the Focus of users, whose names are `prefix` and their numbers.
+  /// - Parameters:
+  ///   - fields: Further header fields of each request, each with its line end.
+  ///   - rate: Reports a second; 0 sends one after the other.
+  func report(as prefix: String, fields: String, users: Range<UInt32>, connections: UInt32, rate: Double) {
+    prefix.withCString { prefix in
+      fields.withCString { fields in
+        var reports = load_reports_t(
+          users: prefix, fields: fields, first: users.lowerBound, count: UInt32(users.count), connections: connections,
+          rate: rate)
+        load_report(load, &reports)
+      }
+    }
+  }
+
+  func stopReporting() { load_report(load, nil) }
   func measure(_ isOn: Bool) { load_measure(load, isOn) }
   func forgetOpenings() { load_forget_openings(load) }
 

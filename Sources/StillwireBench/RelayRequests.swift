@@ -30,10 +30,15 @@ struct RelayRequests: Sendable {
     guard let client = HTTPClient(url: "http://\(host):\(relay.port)") else {
       throw BenchError("--address \(relay.address) is not a host name or an IP address")
     }
-    let key = try apiKeyFile.map { String(decoding: try SecretFile(path: $0).secret, as: UTF8.self) }
-    fields = [("Content-Type", "application/json")] + (try key.map { [try APIKeys.authorization($0)] } ?? [])
+    let authorization = try apiKeyFile.map { try Self.authorization(keyFile: $0) }
+    fields = [("Content-Type", "application/json")] + (authorization.map { [$0] } ?? [])
     connections = try client.connections(atMost: width, timeout: .seconds(10))
     self.width = width
+  }
+
+  /// Returns the header field with the API key in a file.
+  static func authorization(keyFile: String) throws -> (name: String, value: String) {
+    try APIKeys.authorization(String(decoding: try SecretFile(path: keyFile).secret, as: UTF8.self))
   }
 
   func send(_ request: Request) async throws(HTTPClient.Failure) -> (status: Int, body: [UInt8]) {

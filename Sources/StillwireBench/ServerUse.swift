@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 
-/// The processor time and memory of a process, from /proc.
+/// The processor time, memory and writes of a process, from /proc.
 struct ServerUse {
   /// The processor time of all threads in seconds, with a resolution of 10 ms.
   let processor: Double
   /// The resident memory in bytes.
   let memory: Double
+  /// The writes to files, pipes and other descriptors, without those of send(). Are `nil` if they cannot be read.
+  let writes: Writes?
+
+  struct Writes {
+    let calls, bytes, diskBytes: Double
+  }
 
   /// Returns `nil` if the process does not exist or cannot be read.
   init?(of pid: Int32) {
@@ -21,6 +27,7 @@ struct ServerUse {
     else { return nil }
     processor = (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
     self.memory = resident * Double(sysconf(Int32(_SC_PAGESIZE)))
+    writes = Writes(of: pid)
   }
 
   /// The processor time of this process in seconds.
@@ -62,8 +69,23 @@ struct ServerUse {
   }
 
   /// Reads a file of /proc to its end. Its size is 0, so that Foundation would read only the first page.
-  private static func text(_ path: String) -> String? {
+  fileprivate static func text(_ path: String) -> String? {
     let bytes = try? FileHandle(forReadingAtPath: path)?.readToEnd()
     return bytes.map { String(decoding: $0, as: UTF8.self) }
+  }
+}
+
+extension ServerUse.Writes {
+  fileprivate init?(of pid: Int32) {
+    guard let text = ServerUse.text("/proc/\(pid)/io") else { return nil }
+    var values: [Substring: Double] = [:]
+    for line in text.split(separator: "\n") {
+      let words = line.split(separator: " ")
+      if words.count == 2 { values[words[0]] = Double(words[1]) }
+    }
+    guard let calls = values["syscw:"], let bytes = values["wchar:"], let diskBytes = values["write_bytes:"] else {
+      return nil
+    }
+    self.init(calls: calls, bytes: bytes, diskBytes: diskBytes)
   }
 }

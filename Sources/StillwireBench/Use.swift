@@ -27,6 +27,22 @@ extension BenchReport {
     add(key, title, figures)
   }
 
+  /// Adds the relay's writes for each of `count` events between two points in time.
+  mutating func addWrites(
+    from: Use, to: Use, of count: UInt64, key: String = "writes", title: String = "  writes each"
+  ) {
+    guard let before = from.server?.writes, let after = to.server?.writes, count > 0 else { return }
+    func each(_ value: KeyPath<ServerUse.Writes, Double>) -> Double {
+      (after[keyPath: value] - before[keyPath: value]) / Double(count)
+    }
+    add(
+      key, title,
+      [
+        .init("calls", "calls", .ratio(each(\.calls))), .init("bytes", "bytes", .bytes(each(\.bytes))),
+        .init("disk", "to disk", .bytes(each(\.diskBytes))),
+      ])
+  }
+
   /// Adds the use of the generator.
   mutating func addOwnUse(from: Use, to: Use) {
     if from.server == nil || to.server == nil {

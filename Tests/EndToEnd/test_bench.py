@@ -96,6 +96,41 @@ def test_durable_in_an_open_loop(relay):
     assert 30 <= report["messages"]["acknowledged"] <= 130
 
 
+def test_focus_with_a_baseline(relay, tmp_path):
+    report = measured(
+        relay, "focus", "--sessions", 200, "--rate", 50, "--seconds", 1, "--warm-up", 0.2, "--baseline", tmp_path
+    )
+    assert report["options"] == {"sessions": 200, "rooms": 100, "connections": 8, "rate": 50}
+    # A loaded machine sends some reports after the measurement.
+    assert 15 <= report["reports"]["answered"] <= 65
+    # Each user has one room-mate.
+    assert report["reports"]["events"] == pytest.approx(report["reports"]["answered"], rel=0.3)
+    for latency in report["latency"], report["eventLatency"]:
+        assert 0 < latency["p50"] <= latency["p99"] < 20
+    assert report["writes"]["calls"] > 0
+    assert report["writes"]["bytes"] > 0
+    assert report["baseline"]["answered"] > 0
+    assert report["baselineWrites"]["calls"] > 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_focus_alone_in_larger_rooms(start, secret, api_keys, backend, tmp_path):
+    """Each report of a user changes the Focus: four users report many times, and three room-mates receive each change."""
+    key = tmp_path / "key"
+    key.write_text(backend + "\n")
+    relay = start("--api-keys-file", api_keys, secret=secret)
+    options = ("--sessions", 4, "--rooms", 1, "--seconds", 0.5, "--warm-up", 0)
+    report = measured(relay, "focus", "--alone", *options, "--secret-file", secret, "--api-key-file", key)
+    assert report["options"] == {"sessions": 4, "rooms": 1, "connections": 1, "alone": 1}
+    assert report["reports"]["answered"] > 4 / 0.5
+    assert report["reports"]["events"] == pytest.approx(3 * report["reports"]["answered"], rel=0.3)
+    ended = bench(relay, "focus", "--json", *options, "--secret-file", secret)
+    assert ended.returncode == 1
+    report = json.loads(ended.stdout)
+    assert report["faults"]["refused"] > 0
+    assert report["problems"][0]["text"].startswith("a report: HTTP/1.1 401")
+
+
 def test_presence(relay):
     report = measured(
         relay, "presence", "--sessions", 30, "--within", 0.5, "--flapping", 5, "--rate", 50, "--seconds", 0.5
@@ -236,6 +271,9 @@ def test_wrong_options_are_refused(options, named):
     [
         ("durable", ("--window", 65), "--window must be from 1 to 64"),
         ("durable", ("--rate", 10, "--baseline", "."), "--baseline"),
+        ("focus", ("--sessions", 10, "--rooms", 6), "--rooms must be from 1 to 5"),
+        ("focus", ("--alone", "--rate", 10), "--alone and --rate"),
+        ("focus", ("--token-file", "a"), "--token-file"),
         ("presence", ("--sessions", 10, "--flapping", 10), "--flapping must be from 1 to 9"),
         ("reconnect", ("--sessions", 10, "--rooms", 11), "--rooms must be from 1 to 10"),
         ("idle", ("--seconds", 0), "--seconds"),
@@ -262,6 +300,8 @@ def test_an_error_is_one_line(relay, tmp_path):
     strange = tmp_path / "strange"
     strange.write_text("a key")
     for load, options, named in [
+        ("focus", ("--baseline", missing), missing),
+        ("focus", ("--api-key-file", missing), missing),
         ("fanout", ("--address", "127.0.0.1", "--port", 1), "no relay at 127.0.0.1 port 1"),
         ("fanout", ("--secret-file", missing), missing),
         ("fanout", ("--token-file", missing), missing),
