@@ -8,7 +8,8 @@ import RelayGateways
 import RelayJSON
 import RelayProtocol
 
-/// The load `pushes`: sends pushes with `AppleGateway` to a running `stillwire-simulator`, without a relay.
+/// The load `pushes`: sends pushes with `AppleGateway` to a running `stillwire-simulator`, without a relay. With
+/// `--through`, a relay sends them.
 struct Pushes: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Send pushes through the gateway to a simulator of Apple's service.",
@@ -16,28 +17,45 @@ struct Pushes: AsyncParsableCommand {
       This needs no relay. The gateway runs in this process, so that the report has its processor time. Start \
       `stillwire-simulator --accept-any-key --save-certificate ca.pem` first. It is a closed loop: when a push ends, \
       the next one begins, to another device.
+
+      With --through, messages to members who are away cause the pushes, and a relay sends them to the simulator. The \
+      report has the relay's processor time from the decision to the end of a push. The relay needs an app whose \
+      pushes go to the simulator, --limits-send-rate 0 and --pace-messages 10000. The page about benchmarks has the \
+      commands. The rooms and users stay in the relay's database.
       """
   )
 
-  @Option(help: "The simulator's host name or IP address.") var address = "127.0.0.1"
-  @Option(help: "The simulator's port.") var port: UInt16 = 2197
-  @Option(help: ArgumentHelp("The trusted certificates, in PEM format.", valueName: "file")) var caFile: String
-  @Option(help: "Maximum number of connections. Another one opens when all streams are in use.") var connections = 1
+  @Option(help: "The host name or IP address of the simulator, or of the relay with --through.")
+  var address = "127.0.0.1"
+  @Option(help: "The port of the simulator (default: 2197), or of the relay with --through (default: 8080).")
+  var port: UInt16?
+  @Option(
+    help: ArgumentHelp("The trusted certificates, in PEM format. Required without --through.", valueName: "file"))
+  var caFile: String?
+  @Option(
+    help: ArgumentHelp(
+      """
+      Maximum number of connections (default: 1). Another one opens when all streams are in use. With --through, \
+      connections to the relay, with one message in flight each (default: 8).
+      """))
+  var connections: Int?
   @Option(help: "Maximum number of streams on a connection.") var streams = 500
-  @Option(help: "Pushes in flight (default: the number of streams).") var atOnce: Int?
+  @Option(help: "Pushes in flight (default: the number of streams, or 500 with --through).") var atOnce: Int?
   @Option(help: "Bytes of a payload.") var payload = 1024
   @Option(help: ArgumentHelp("The duration of the measurement.", valueName: "seconds")) var seconds = 5.0
   @Option(help: ArgumentHelp("The time of sending before the measurement.", valueName: "seconds")) var warmUp = 1.0
   @Flag(help: "Print JSON: times in seconds, sizes in bytes.") var json = false
+  @OptionGroup(title: "Through a relay") var relay: ThroughOptions
 
   func validate() throws {
-    guard port > 0 else { throw ValidationError("--port must be from 1 to 65535") }
+    guard port != 0 else { throw ValidationError("--port must be from 1 to 65535") }
     try BenchTarget.check("--connections", connections, 1...64)
     try BenchTarget.check("--streams", streams, 1...10_000)
     try BenchTarget.check("--at-once", atOnce, 1...100_000)
     try BenchTarget.check("--payload", payload, Self.smallestPayload...Push.maxPayload)
     try BenchTarget.check("--seconds", seconds, 0.1...86_400)
     try BenchTarget.check("--warm-up", warmUp, 0...3_600)
+    guard relay.through || caFile != nil else { throw ValidationError("--ca-file is required without --through") }
   }
 
   private static let smallestPayload = 64
@@ -45,6 +63,7 @@ struct Pushes: AsyncParsableCommand {
   private static let devices = 100_000
 
   func run() async throws {
+    if relay.through { return try await runThrough() }
     let gateway = try gateway()
     defer { gateway.close() }
     let tally = try await load(on: gateway)
@@ -53,9 +72,22 @@ struct Pushes: AsyncParsableCommand {
     guard report.isClean else { throw ExitCode(1) }
   }
 
+  private func runThrough() async throws {
+    var target = BenchRelay()
+    (target.address, target.port, target.pid, target.json) = (address, port ?? 8080, relay.pid, json)
+    try target.validate()
+    try await relay.run(
+      on: target,
+      .init(connections: connections ?? 8, atOnce: atOnce ?? 500, warmUp: warmUp, seconds: seconds))
+  }
+
+  private var simulatorPort: UInt16 { port ?? 2197 }
+  private var maxConnections: Int { connections ?? 1 }
+
   private func gateway() throws -> AppleGateway {
+    let caFile = caFile ?? ""
     let service = AppleService(
-      host: address, port: port, caFile: caFile, connections: connections, streams: streams)
+      host: address, port: simulatorPort, caFile: caFile, connections: maxConnections, streams: streams)
     var log = Logger(label: "bench")
     log.logLevel = .error
     do {
@@ -84,7 +116,7 @@ struct Pushes: AsyncParsableCommand {
   }
 
   private func load(on gateway: AppleGateway) async throws -> Tally {
-    let width = atOnce ?? connections * streams
+    let width = atOnce ?? maxConnections * streams
     let begin = ContinuousClock.now + .seconds(warmUp)
     let end = begin + .seconds(seconds)
     return await withTaskGroup(of: Tally.self) { group in
@@ -164,16 +196,16 @@ struct Pushes: AsyncParsableCommand {
   private func report(of tally: Tally) -> BenchReport {
     let pushes = tally.latencies.count
     var report = BenchReport(
-      load: "pushes", server: "\(address):\(port)",
+      load: "pushes", server: "\(address):\(simulatorPort)",
       shape: [
-        BenchReport.Figure.number(connections, "connection") + " at most",
-        BenchReport.Figure.number(atOnce ?? connections * streams, "push") + " at once",
+        BenchReport.Figure.number(maxConnections, "connection") + " at most",
+        BenchReport.Figure.grouped(Double(atOnce ?? maxConnections * streams), 0) + " pushes at once",
         "payloads of " + BenchReport.Figure.number(payload, "byte"),
       ].joined(separator: ", "))
     report.add(
       "options", "options",
       [
-        .init("connections", "connections", .count(UInt64(connections))),
+        .init("connections", "connections", .count(UInt64(maxConnections))),
         .init("streams", "streams", .count(UInt64(streams))), .init("payload", "payload", .bytes(Double(payload))),
       ])
     report.add(

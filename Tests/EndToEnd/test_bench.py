@@ -7,7 +7,10 @@ import socket
 import subprocess
 
 import pytest
+from cryptography.hazmat.primitives import serialization
 
+from apple import KEY_ID, TEAM, AppleSimulator
+from certificates import write_key
 from metrics import metrics
 from relay import DEADLINE, api_key, environment, run_tool, tool
 from waiting import eventually
@@ -178,6 +181,31 @@ def test_decisions_with_an_api_key(start, secret, api_keys, backend, tmp_path):
     assert_refused(ended, "Error: PUT /v1/users/bench-", "status 422, simulated phones are not accepted", code=1)
 
 
+@pytest.fixture
+def simulator(tmp_path):
+    """The simulator, with the public key of the relay's signing key."""
+    key = write_key(tmp_path / "provider.p8")
+    (tmp_path / "public.pem").write_bytes(
+        key.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
+    )
+    simulator = AppleSimulator(tmp_path, "--key-file", tmp_path / "public.pem").start()
+    yield simulator
+    simulator.kill()
+
+
+def test_pushes_through_a_relay(start, simulator, tmp_path):
+    credential = {"keyFile": str(tmp_path / "provider.p8"), "keyID": KEY_ID, "team": TEAM}
+    app = {"app": "com.example.bench", "environment": "sandbox", "credential": credential}
+    service = {"host": "127.0.0.1", "port": simulator.port, "caFile": str(simulator.certificate)}
+    relay = start(*RELAY_OPTIONS, "--pace-messages", 10000, configuration={"apps": [app], "apple": service})
+    options = ("--rooms", 5, "--members", 4, "--at-once", 40, "--seconds", 1, "--warm-up", 0.2)
+    report = measured(relay, "pushes", "--through", *options)
+    assert report["options"] == {"rooms": 5, "members": 4, "connections": 8, "atOnce": 40}
+    assert report["pushes"]["ended"] > 0
+    assert report["relay"]["perPush"] > 0
+    assert report["writes"]["bytes"] > 0
+
+
 def test_unexpected_decisions_are_faults(start):
     relay = start("--limits-pushed-members-per-room", 5)
     ended = bench(relay, "decisions", "--json", *SHORT_DECISIONS)
@@ -274,6 +302,8 @@ def test_wrong_options_are_refused(options, named):
         ("focus", ("--sessions", 10, "--rooms", 6), "--rooms must be from 1 to 5"),
         ("focus", ("--alone", "--rate", 10), "--alone and --rate"),
         ("focus", ("--token-file", "a"), "--token-file"),
+        ("pushes", (), "--ca-file"),
+        ("pushes", ("--through", "--members", 0), "--members must be from 1 to 1000"),
         ("presence", ("--sessions", 10, "--flapping", 10), "--flapping must be from 1 to 9"),
         ("reconnect", ("--sessions", 10, "--rooms", 11), "--rooms must be from 1 to 10"),
         ("idle", ("--seconds", 0), "--seconds"),
@@ -302,6 +332,7 @@ def test_an_error_is_one_line(relay, tmp_path):
     for load, options, named in [
         ("focus", ("--baseline", missing), missing),
         ("focus", ("--api-key-file", missing), missing),
+        ("pushes", ("--through", "--rooms", 1, "--members", 1), "status 422"),
         ("fanout", ("--address", "127.0.0.1", "--port", 1), "no relay at 127.0.0.1 port 1"),
         ("fanout", ("--secret-file", missing), missing),
         ("fanout", ("--token-file", missing), missing),
