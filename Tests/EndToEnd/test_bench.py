@@ -79,6 +79,14 @@ def test_idle(relay):
     report = measured(relay, "idle", "--sessions", 100, "--seconds", 0.5)
     assert report["opening"]["p50"] > 0
     assert "processor" in report["session"]
+    assert "baseline" not in report
+
+
+def test_idle_with_a_baseline(start):
+    relay = start("--limits-heartbeat", 0.5)
+    report = measured(relay, "idle", "--sessions", 20, "--seconds", 2.5, "--baseline")
+    assert report["heartbeat"]["pings"] >= 20
+    assert report["baseline"]["pings"] >= 20
 
 
 def test_durable_with_a_baseline(relay, tmp_path):
