@@ -25,6 +25,41 @@ import Testing
     #expect(page?.messages == [StoredMessage(seq: 2, from: alice.id, time: .at(7), body: body)])
   }
 
+  /// The fields of a draft that the message's row has, with the columns that a value other than the default fills.
+  private static let stored: [(field: String, columns: Set<String>, set: @Sendable (inout MessageDraft) -> Void)] = [
+    ("mentions", ["mentions"], { $0.mentions = [bob.id] }),
+    ("replyTo", ["reply_to"], { $0.replyTo = 1 }),
+    ("isCounted", ["is_uncounted"], { $0.isCounted = false }),
+    ("reports", ["reports"], { $0.reports = true }),
+    ("push", ["push"], { $0.push = PushRequest(#"{"title":"Tea"}"#) }),
+    ("push", ["push", "push_kind"], { $0.push = PushRequest(#"{"kind":"call"}"#) }),
+    ("push", ["push", "push_category"], { $0.push = PushRequest(#"{"category":"invitation"}"#) }),
+    ("push", ["push", "push_collapse"], { $0.push = PushRequest(#"{"collapse":"room"}"#) }),
+  ]
+  /// The fields that each row has, and those that belong to other tables or to the request. `ResponseTests` and
+  /// `CallTests` test the messages of a response and of a call.
+  private static let others: Set<String> = [
+    "room", "from", "time", "body", "quoting", "silenced", "key", "jobs", "cursorFollows", "hasPhones", "retention",
+    "_response", "call",
+  ]
+
+  @Test func `each field of a draft is stored if the message has no other`() async throws {
+    let fields = Set(Mirror(reflecting: draft()).children.compactMap(\.label))
+    #expect(fields == Self.others.union(Self.stored.map(\.field)), "a field is in `stored` or in `others`")
+    try await test.write { try $0.prepareRoom() }
+    _ = try await append(draft())
+    for (field, columns, set) in Self.stored {
+      var message = draft()
+      set(&message)
+      let seq = try await append(message).seq
+      let changed = try await test.read { reader in
+        let rows = try reader.db.all("SELECT * FROM messages WHERE seq IN (1, ?) ORDER BY seq", [seq])
+        return Set(zip(rows[0], rows[1]).filter { $0.0 != "seq" && $0.1 != $1.1 }.map(\.0.0))
+      }
+      #expect(changed == columns, "\(field)")
+    }
+  }
+
   @Test func `each room has its own seqs`() async throws {
     let other = RoomID(unchecked: "other")
     try await test.write { try $0.prepareRoom() }
