@@ -9,8 +9,8 @@ public import RelayProtocol
 public enum HubEvent: Sendable {
   /// A frame. The receiver answers it with ``Hub/finish(_:with:)``.
   case request(HubRequest)
-  /// A `send` that the hub cannot answer, because its room is stored or it has a key or further fields. The receiver
-  /// answers it with ``Hub/finish(_:with:)``.
+  /// A `send` that the hub cannot answer, because its room is stored, or it has a key or one of
+  /// ``HubSend/policyFields``. The receiver answers it with ``Hub/finish(_:with:)``.
   case send(HubSend)
   /// A `read` with an id in a stored room. The mark is raised. The receiver stores it, and answers with
   /// ``Hub/finish(_:with:)``.
@@ -90,8 +90,15 @@ public struct HubSend: Sendable {
   public let id: [UInt8]?
   public let key: String?
   public let body: [UInt8]
-  /// All fields, if the frame has a field that the hub does not check: `mentions`, `replyTo`, `push` or `report`.
+  /// All fields, if the frame has one of ``policyFields``, which the hub does not check.
   public let fields: Fields?
+
+  /// The names of the fields that the receiver parses. The hub only checks whether a frame has one.
+  public static let policyFields: [String] = {
+    var names: [String] = []
+    while let name = relay_send_policy_field(names.count) { names.append(String(cString: name)) }
+    return names
+  }()
 }
 
 /// A `read` that gets a reply.
@@ -120,7 +127,7 @@ extension HubEvent {
         HubSend(
           session: SessionHandle(rawValue: event.session), user: UserHandle(rawValue: event.user),
           room: RoomHandle(rawValue: event.room), id: json.source(of: "id"), key: json.string("key"), body: body,
-          fields: json.hasAny(of: ["mentions", "replyTo", "push", "report"]) ? Fields(JSON.members(of: json)) : nil))
+          fields: json.needsPolicy ? Fields(JSON.members(of: json)) : nil))
     case RELAY_EVENT_READ:
       self = .read(
         HubRead(

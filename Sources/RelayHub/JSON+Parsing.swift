@@ -149,10 +149,8 @@ extension relay_json {
     withUnsafePointer(to: self) { relay_json_member($0, key) }.map { source($0.pointee.start, $0.pointee.end) }
   }
 
-  /// True if the outermost object has at least one of these members.
-  func hasAny(of keys: [String]) -> Bool {
-    withUnsafePointer(to: self) { json in keys.contains { relay_json_member(json, $0) != nil } }
-  }
+  /// True if the `send` has one of ``HubSend/policyFields``.
+  var needsPolicy: Bool { withUnsafePointer(to: self, relay_send_needs_policy) }
 
   /// The value of a member of the outermost object. Is `nil` if it is absent or not a string.
   func string(_ key: String) -> String? {

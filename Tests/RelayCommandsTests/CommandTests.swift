@@ -24,6 +24,12 @@ import Testing
     }
   }
 
+  @Test func `the hub passes on a send with a field that it does not check`() {
+    let checked: Set = [MessageDraft.bodyField.declaration.name, MessageDraft.keyField.declaration.name]
+    let declared = Set(Commands.fields(of: "send").map(\.name))
+    #expect(Set(HubSend.policyFields) == declared.subtracting(checked))
+  }
+
   @Test func `a declaration implies some errors and lists the others`() {
     let device = GetDevice.declaration
     #expect(device.errors == [.badRequest, .forbidden, .notFound, .rateLimited, .unavailable, .internal])

@@ -23,12 +23,15 @@ static bool room_takes_message(const relay__request_t *request, relay_room_t *ro
   return !delay;
 }
 
-/* True if a `send` has fields that only the policy can handle. */
-static bool has_policy_fields(const relay_json_t *json) {
-  static const char *const fields[] = {"mentions", "replyTo", "push", "report"};
-  for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
-    if (relay_json_member(json, fields[i])) return true;
+bool relay_send_needs_policy(const relay_json_t *json) {
+  for (size_t i = 0; relay_send_policy_field(i); i++)
+    if (relay_json_member(json, relay_send_policy_field(i))) return true;
   return false;
+}
+
+const char *relay_send_policy_field(size_t index) {
+  static const char *const fields[] = {"mentions", "replyTo", "push", "report"};
+  return index < sizeof fields / sizeof *fields ? fields[index] : NULL;
 }
 
 /* True if the session has the right to send, and its user has no restriction. Otherwise sends the error and
@@ -84,7 +87,7 @@ void relay__request_send(relay__request_t *request) {
   relay_room_t *room = seat->member->room;
   if (!room_takes_message(request, room)) return;
   if (room->flags & RELAY_ROOM_STORED || (key && key->kind == RELAY_JSON_STRING) ||
-      has_policy_fields(&request->json)) {
+      relay_send_needs_policy(&request->json)) {
     relay__request_hand_over(request, RELAY_EVENT_SEND, room);
     return;
   }

@@ -211,7 +211,8 @@ size_t relay_hub_outbox_bytes(const relay_hub_t *hub);
 
 typedef enum relay_event_kind {
   RELAY_EVENT_REQUEST,       /* session, user, json: a request; answer with relay_session_finish() */
-  RELAY_EVENT_SEND,          /* session, user, room, json: a `send`; answer with relay_session_finish() */
+  RELAY_EVENT_SEND,          /* session, user, room, json: a `send` to a stored room, with a key, or with a
+                                field of relay_send_policy_field(); answer with relay_session_finish() */
   RELAY_EVENT_READ,          /* session, user, room, json: a `read` with an id, whose mark is raised but not
                                 stored; answer with relay_session_finish() */
   RELAY_EVENT_HTTP,          /* exchange, http: answer with relay_http_respond() or relay_http_stream() */
@@ -268,6 +269,12 @@ struct relay_event {
   int64_t suspended;
   int activity; /* a relay_activity_t; -1: the user is offline */
 };
+
+/* Returns the name of a field of `send` that only the receiver of RELAY_EVENT_SEND can handle. Returns NULL
+ * after the last one. [any thread] */
+const char *relay_send_policy_field(size_t index);
+/* True if a `send` has such a field. [any thread] */
+bool relay_send_needs_policy(const relay_json_t *json);
 
 /* Sessions */
 
