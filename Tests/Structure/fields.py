@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds fields of requests that are declared in more than one place, and fails if there is one. Needs no build.
+"""Finds fields of requests that are declared in more than one place, or read but not declared, and fails if there is
+one. Needs no build.
 
 Two places of the server must not have a `Field` with the same name, type, bound and meaning. The files of the documents
-must not describe it again by hand. `make lint` runs this."""
+must not describe it again by hand. A field that a command reads must be in the `fields` of its declaration, because the
+documents follow from these. `make lint` runs this."""
 
 import collections, json, pathlib, re, sys
 
@@ -60,19 +62,47 @@ def duplicates(files: dict[str, str], openapi: dict, asyncapi: dict, schemas: di
     return found + [f"a file describes {name}, which an ObjectDeclaration declares" for name in sorted(objects & known)]
 
 
+def listed(text: str) -> set[str]:
+    """The names in the lists of fields: those of declarations and objects, and constants with such a list."""
+    found, start = set(), r"(?:\[(?:any DeclaredField|FieldDeclaration)\]\s*[={]|\b[fF]ields:|[fF]ields\s*=|\+)\s*\["
+    for opened in re.finditer(start + "(?!any DeclaredField|FieldDeclaration)", text):
+        end, depth = opened.end(), 1
+        while depth and end < len(text):
+            depth += {"[": 1, "]": -1}.get(text[end], 0)
+            end += 1
+        found |= set(re.findall(r"\w+", text[opened.end() : end]))
+    return found
+
+
+def unlisted(files: dict[str, str]) -> list[str]:
+    """The reads of fields that are in no list. The own and the shared fields of a command must be in a list in its type.
+    The fields of other types may be in a list of any type."""
+    types = re.compile(r"^(?:\w+ )*(?:struct|enum|class|extension) (\w[^{\n]*)\{\n(.*?)^}", re.M | re.S)
+    found, everywhere = [], set().union(*map(listed, files.values()))
+    for file, text in files.items():
+        for kind, body in types.findall(text):
+            own = listed(body) if ": Command" in kind else everywhere
+            for owner, name in re.findall(r"\b([A-Z]\w*)\.(\w+)(?:\.required\(\))?\.value\(in:", body):
+                if name not in (own if owner in ("Self", "SharedFields") else everywhere):
+                    found.append(f"{file}: {kind.strip()} reads {owner}.{name}, which is not in `fields`")
+    return found
+
+
 def planted() -> list[str]:
-    """The duplicates that are in a planted input: one of each sort."""
+    """The faults that are in a planted input: one of each sort."""
     body = {"requestBody": {"schema": {"properties": {"planted?": {}}}}}
     openapi = {"paths": {"/": {"put": body}}, "components": {"schemas": {}}}
     asyncapi = {"components": {"messages": {"join": {"properties": {"in": {"properties": {"planted": {}}}}}}}}
     field = 'Field<Int?>.whole("planted", in: 1...9,\n"Up to (9).").required()'
     files = {"A": field + 'ObjectDeclaration("Planted", fields: [])', "B": field.replace("\n", " ")}
-    return duplicates(files, openapi, asyncapi, {"Planted": {}})
+    declaration = 'struct A: Command {\n  let declaration = Declaration("GET", fields: [read])\n'
+    reads = {"C": declaration + "  init() { (Self.read.value(in: request), Self.unread.value(in: request)) }\n}\n"}
+    return duplicates(files, openapi, asyncapi, {"Planted": {}}) + unlisted(reads)
 
 
 if __name__ == "__main__":
-    assert len(planted()) == 4, planted()
+    assert len(planted()) == 5, planted()
     files = {str(file.relative_to(ROOT)): file.read_text() for file in ROOT.glob("Sources/Relay*/**/*.swift")}
     folder = ROOT / "Sources/RelayHTTP/Documents"
     documents = [json.loads((folder / f"{name}.json").read_text()) for name in ("openapi", "asyncapi", "schemas")]
-    sys.exit("\n".join(duplicates(files, *documents)) or None)
+    sys.exit("\n".join(duplicates(files, *documents) + unlisted(files)) or None)
