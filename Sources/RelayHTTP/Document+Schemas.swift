@@ -36,14 +36,14 @@ extension Document {
   /// Makes a document complete without the other: adds the schemas of `schemas.json` to which the document refers,
   /// directly or through other schemas.
   init(completing document: OrderedJSON) {
-    var missing: Set<String> = []
-    var document = document.withOwnReferences(to: &missing)
+    var missing: [String: String] = [:]
+    var document = document.withOwnReferences(to: &missing, at: "")
     document["info"]?["version"] = .string(stillwireVersion)
     var found: [String: OrderedJSON] = [:]
-    while let name = missing.popFirst() {
+    while let (name, place) = missing.popFirst() {
       guard found[name] == nil else { continue }
-      guard let schema = Self.shared[name] else { preconditionFailure("schemas.json has no \(name)") }
-      found[name] = schema.withOwnReferences(to: &missing)
+      guard let schema = Self.shared[name] else { preconditionFailure("schemas.json has no \(name), see \(place)") }
+      found[name] = schema.withOwnReferences(to: &missing, at: "schemas.json#/\(name)")
     }
     for name in Self.shared.members.map(\.name) { document["components"]?["schemas"]?[name] = found[name] }
     for (name, values) in Self.values {
@@ -138,18 +138,20 @@ extension OrderedJSON {
   }
 
   /// The value with its references to `schemas.json` as references to the document. Adds the names of these schemas to
-  /// `names`.
-  fileprivate func withOwnReferences(to names: inout Set<String>) -> OrderedJSON {
+  /// `places`, each with the place of a reference.
+  /// - Parameter place: The place of this value.
+  fileprivate func withOwnReferences(to places: inout [String: String], at place: String) -> OrderedJSON {
     let file = "schemas.json#/"
     switch self {
     case .scalar:
       guard let text, text.hasPrefix(file) else { return self }
       let name = String(text.dropFirst(file.count))
-      names.insert(name)
+      places[name] = place
       return .string("#/components/schemas/\(name)")
-    case .array(let items): return .array(items.map { $0.withOwnReferences(to: &names) })
+    case .array(let items): return .array(items.map { $0.withOwnReferences(to: &places, at: place) })
     case .object(let members):
-      return .object(members.map { Member($0.name, $0.value.withOwnReferences(to: &names)) })
+      return .object(
+        members.map { Member($0.name, $0.value.withOwnReferences(to: &places, at: "\(place)/\($0.name)")) })
     }
   }
 }

@@ -335,6 +335,15 @@ def test_a_frame_that_is_not_described_fails(relay):
             documents.check_answer("GET", "/live", answer[0], "application/json", answer[1])
 
 
+def test_a_failure_names_the_field_that_is_not_described():
+    message = {"seq": 1, "from": "ann", "time": 1, "body": {}}
+    with pytest.raises(AssertionError, match='"message" lacks more:'):
+        documents.check_frame({"type": "message", "room": "tea", **message, "more": 1})
+    page = {"room": "tea", "epoch": "e", "first": 1, "more": False, "messages": [message | {"more": 1}]}
+    with pytest.raises(AssertionError, match=r"\$.messages\[0\]: .*'more' was unexpected"):
+        documents.check_answer("GET", "/v1/rooms/tea/messages", 200, "application/json", json.dumps(page).encode())
+
+
 def test_the_schemas_that_both_documents_have_are_the_same():
     http, socket = (documents.document(name)["components"]["schemas"] for name in (OPENAPI, ASYNCAPI))
     assert len(http.keys() & socket.keys()) > 15
