@@ -9,19 +9,16 @@ import RelayRequests
 
 extension Document {
   /// The schemas of the file, and those of the objects that the commands declare.
-  static let shared = Commands.objects.reduce(into: file(DocumentFile.schemas).withTypes()) { $0[$1.name] = $1.value }
+  static let shared: OrderedJSON = {
+    let schemas = file(DocumentFile.schemas).withTypes()
+    return Commands.objects.reduce(into: schemas.extended(by: schemas)) { $0[$1.name] = $1.value }
+  }()
   private static let examples = file(DocumentFile.examples)
 
-  /// The value of a document's file. An object with the member `extends` has the members of this shared schema, too, and
-  /// one with `like` those of this shared example.
+  /// The value of a document's file. An object with the member `extends` or `with` has the members of this shared schema,
+  /// too, and one with `like` those of this shared example.
   static func source(_ bytes: [UInt8]) -> OrderedJSON {
-    file(bytes).withTypes().extending("extends", shared) { base, own in
-      var object = base.merging(own)
-      object["required"] = .array((base["required"]?.items ?? []) + (own["required"]?.items ?? []))
-      object["properties"] = base["properties"]?.merging(own["properties"])
-      return object
-    }
-    .extending("like", examples) { $0.merging($1) }
+    file(bytes).withTypes().extended(by: shared).extending("like", examples) { $0.merging($1) }
   }
 
   /// The value of a file of `Documents`.
@@ -65,6 +62,21 @@ extension OrderedJSON {
 
   /// The name of the schema to which this schema refers.
   var referenced: String? { self["$ref"]?.text?.split(separator: "/").last.map(String.init) }
+
+  /// The value, in which an object with the member `extends` begins with the members of this schema, and one with `with`
+  /// ends with them.
+  fileprivate func extended(by schemas: OrderedJSON) -> OrderedJSON {
+    extending("extends", schemas) { $0.joined(with: $1) }.extending("with", schemas) { $1.joined(with: $0) }
+  }
+
+  /// The schema of an object with the members of both.
+  private func joined(with other: OrderedJSON) -> OrderedJSON {
+    var object = merging(other)
+    let required = (self["required"]?.items ?? []) + (other["required"]?.items ?? [])
+    if !required.isEmpty { object["required"] = .array(required) }
+    object["properties"] = (self["properties"] ?? [:]).merging(other["properties"])
+    return object
+  }
 
   /// The value, in which each object that has a base in `bases` by its member `name` is joined with it.
   fileprivate func extending(

@@ -142,12 +142,21 @@ class Message(_MessageFrom):
     """The time of the last edit. Absent if there was none."""
     body: Any
     """Byte for byte as the sender sent it."""
-    mentions: NotRequired[list[str | Literal["*", "*online"]]]
-    replyTo: NotRequired[int]
-    quote: NotRequired[Quote]
     reactions: NotRequired[list[Reaction]]
     """Absent if there are none."""
     pinnedAt: NotRequired[int]
+    mentions: NotRequired[list[str | Literal["*", "*online"]]]
+    replyTo: NotRequired[int]
+    quote: NotRequired[Quote]
+
+
+@final
+class Reaction(TypedDict):
+    key: str
+    count: int
+    """The number of users."""
+    users: list[str]
+    """The first users."""
 
 
 _QuoteFrom = TypedDict("_QuoteFrom", {"from": str})
@@ -167,15 +176,6 @@ class Quote(_QuoteFrom):
     """
     deleted: NotRequired[Literal[True]]
     """The answered message was deleted."""
-
-
-@final
-class Reaction(TypedDict):
-    key: str
-    count: int
-    """The number of users."""
-    users: list[str]
-    """The first users."""
 
 
 @final
