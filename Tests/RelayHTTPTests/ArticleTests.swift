@@ -47,6 +47,19 @@ import Testing
     #expect(found.sorted() == (Commands.frames.map(\.name) + Commands.hubFrames.map { $0.name }).sorted())
   }
 
+  @Test func `the protocol has the fields of a message, in an event and in a reply`() throws {
+    let components = try JSONParser(maxDepth: 64).document(Document.asyncAPI.text)["components"]
+    let schemas = components?["schemas"]
+    var event = try #require(components?["messages"]?["event.message"]?["payload"])
+    event["properties"]?["type"] = nil
+    let row = try Self.rows(of: "Protocol", columns: 2).first { $0[0] == "`message`" }
+    let ofEvent = Self.fields(of: event, schemas, withValues: false).joined(separator: ", ")
+    #expect(row?[1].hasPrefix("\(ofEvent): ") == true, "the row of `message` begins with: \(ofEvent)")
+    let ofReply = try Self.fields(of: #require(schemas?["Message"]), schemas, withValues: false).joined(separator: ", ")
+    let sentence = "A message in a reply is {\(ofReply)}."
+    #expect(try Self.article("Protocol").joined(separator: " ").contains(sentence), "the sentence is: \(sentence)")
+  }
+
   @Test(arguments: [
     ("ProfileChange", nil), ("PreferenceChange", nil), ("RoomWish", nil), ("QuietHours", nil), ("BreakThrough", nil),
     ("PushRequest", 4),
@@ -67,11 +80,11 @@ import Testing
 
   /// The fields of an object as a table has them: with their values, and with `?` after the names of those that may be
   /// absent.
-  private static func fields(of object: OrderedJSON, _ schemas: OrderedJSON?) -> [String] {
+  private static func fields(of object: OrderedJSON, _ schemas: OrderedJSON?, withValues: Bool = true) -> [String] {
     let required = object["required"]?.items ?? []
     return (object["properties"]?.members ?? []).map { field in
       let name = "`\(field.name)\(required.contains(.string(field.name)) ? "" : "?")`"
-      return values(of: field.value, schemas).map { "\(name) (\($0))" } ?? name
+      return withValues ? values(of: field.value, schemas).map { "\(name) (\($0))" } ?? name : name
     }
   }
 
