@@ -32,7 +32,7 @@ struct SetFocus: Command {
 
   package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
     try await relay.people.withUser(user, on: core) { handle in
-      let result = try await relay.people.apply(report, to: handle, cause: caller.session, on: core)
+      let result = try await relay.people.apply(report, to: handle, requester: caller.session, on: core)
       return Reply {
         $0.bool("applied", result.applied)
         $0.integer("number", result.newestNumber)
@@ -369,7 +369,7 @@ struct RefreshToken: Command {
     relay.people.note(identity.permissions, withdrawing: withdrawn, of: user, on: core)
     relay.access.withdraw(from: session, identity.permissions, on: core)
     relay.people.evaluateWatches(of: session, user, on: core)
-    relay.showProfile(of: identity.user, user, cause: session, on: core)
+    relay.showProfile(of: identity.user, user, requester: session, on: core)
     return Reply { $0.integer("expires", identity.expires?.rawValue) }
   }
 }

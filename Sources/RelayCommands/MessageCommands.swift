@@ -116,7 +116,7 @@ struct EditMessage: Command {
       let hasPreview = relay.memory.policy(of: access.room, on: core).hasPreview
       try core.spend(sendTo: access.handle, by: request.caller, pushes: hasPreview)
       let change = try await relay.messages.edit(
-        seq, body: body, in: access.room, access.handle, by: sender, cause: request.caller.session, on: core)
+        seq, body: body, in: access.room, access.handle, by: sender, requester: request.caller.session, on: core)
       return Reply(Replies.changed(seq, in: access.room, change))
     }
   }
@@ -144,7 +144,8 @@ struct DeleteMessage: Command {
       var change: Int64?
       do {
         change = try await relay.messages.delete(
-          seq, in: access.room, access.handle, by: sender, moderator: request.caller.by, cause: request.caller.session,
+          seq, in: access.room, access.handle, by: sender, moderator: request.caller.by,
+          requester: request.caller.session,
           on: core)
       } catch let error as RequestError where error.code == .notFound && request.caller.session == nil {
         // HTTP defines DELETE as idempotent.

@@ -100,8 +100,8 @@ private struct PinChange {
     try relay.rooms.checkIsNotRestricted(access, request, on: core)
     try core.spend(sendTo: access.handle, by: request.caller, pushes: false)
     let (seq, room, actor) = (seq, access.room, relay.access.actor(of: request.caller, in: access.room, on: core))
-    let cause = request.caller.session
-    let pinned = try await relay.messages.annotate(.pinned, of: seq, in: access, cause: cause, on: core) {
+    let requester = request.caller.session
+    let pinned = try await relay.messages.annotate(.pinned, of: seq, in: access, requester: requester, on: core) {
       transaction, kept, time in
       let messages = transaction.messages
       return pins

@@ -76,8 +76,8 @@ private struct ReactionChange {
     try relay.rooms.checkKeeps(access, request, on: core)
     try core.spend(sendTo: access.handle, by: request.caller, pushes: false)
     let (seq, key, user, room) = (seq, key, user, access.room)
-    let cause = request.caller.session
-    let reactions = try await relay.messages.annotate(.reactions, of: seq, in: access, cause: cause, on: core) {
+    let requester = request.caller.session
+    let reactions = try await relay.messages.annotate(.reactions, of: seq, in: access, requester: requester, on: core) {
       transaction, kept, time in
       let messages = transaction.messages
       return adds

@@ -29,7 +29,7 @@ struct SetStatus: Command {
     if request.caller.session == nil { try request.fields.checkNames(among: UserStatus.fields.map(\.declaration.name)) }
     if let status, !status.isOn(at: core.hub.now) { throw request.fields.wrong("until", "is in the past") }
     return try await relay.people.withUser(user, on: core) { handle in
-      let shown = try await relay.people.change(status: status, of: handle, cause: request.caller.session, on: core)
+      let shown = try await relay.people.change(status: status, of: handle, requester: request.caller.session, on: core)
       return Reply { $0.raw("status", shown?.json ?? Array("null".utf8)) }
     }
   }

@@ -81,11 +81,11 @@ extension Hub {
     }
   }
 
-  /// Sends an event to every session in the room except `cause`.
+  /// Sends an event to every session in the room except `requester`.
   /// - Parameter seq: The message of which the event has a text: only the sessions that ``mayRead(_:by:in:)`` this
   ///   message get the event. With `nil`, all sessions get it.
-  public func sendEvent(_ json: [UInt8], in room: RoomHandle, cause: SessionHandle?, withTextOf seq: Int64?) {
-    _ = json.withBytes { relay_room_send_event(hub, room.rawValue, cause?.rawValue ?? 0, seq ?? 0, $0) }
+  public func sendEvent(_ json: [UInt8], in room: RoomHandle, requester: SessionHandle?, withTextOf seq: Int64?) {
+    _ = json.withBytes { relay_room_send_event(hub, room.rawValue, requester?.rawValue ?? 0, seq ?? 0, $0) }
   }
 
   /// True if a session may read a message: it has ``RoomRights/history``, or the message was sent to it since it joined

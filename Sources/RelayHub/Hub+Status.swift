@@ -7,10 +7,10 @@ public import RelayProtocol
 
 extension Hub {
   /// Sets the status that presence shows. A change is sent to all who may see whether the user is online, except to the
-  /// session `cause`.
-  public func setStatus(_ status: UserStatus?, of user: UserHandle, cause: SessionHandle? = nil) {
+  /// session `requester`.
+  public func setStatus(_ status: UserStatus?, of user: UserHandle, requester: SessionHandle? = nil) {
     let json = status?.json ?? []
-    json.withBytes { _ = relay_user_set_status(hub, user.rawValue, $0, cause?.rawValue ?? 0) }
+    json.withBytes { _ = relay_user_set_status(hub, user.rawValue, $0, requester?.rawValue ?? 0) }
   }
 }
 

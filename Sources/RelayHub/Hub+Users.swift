@@ -96,18 +96,18 @@ extension Hub {
     )
   }
 
-  /// Sets the name and the avatar that others see. A change is sent to them, except to the session `cause`.
-  public func setProfile(_ user: User, of handle: UserHandle, cause: SessionHandle? = nil) {
-    Self.profile(of: user).withBytes { _ = relay_user_set_profile(hub, handle.rawValue, $0, cause?.rawValue ?? 0) }
+  /// Sets the name and the avatar that others see. A change is sent to them, except to the session `requester`.
+  public func setProfile(_ user: User, of handle: UserHandle, requester: SessionHandle? = nil) {
+    Self.profile(of: user).withBytes { _ = relay_user_set_profile(hub, handle.rawValue, $0, requester?.rawValue ?? 0) }
   }
 
-  /// Sets the user's merged Focus. A change is sent to all who may see it, except to the session `cause`.
+  /// Sets the user's merged Focus. A change is sent to all who may see it, except to the session `requester`.
   /// - Parameters:
   ///   - isFocused: `nil` if the Focus is unknown.
   ///   - since: The time at which the Focus was switched on.
-  public func setFocus(_ isFocused: Bool?, since: Timestamp?, of user: UserHandle, cause: SessionHandle? = nil) {
+  public func setFocus(_ isFocused: Bool?, since: Timestamp?, of user: UserHandle, requester: SessionHandle? = nil) {
     _ = relay_user_set_focus(
-      hub, user.rawValue, isFocused.map { $0 ? 1 : 0 } ?? -1, since?.rawValue ?? 0, cause?.rawValue ?? 0)
+      hub, user.rawValue, isFocused.map { $0 ? 1 : 0 } ?? -1, since?.rawValue ?? 0, requester?.rawValue ?? 0)
   }
 
   /// Takes tokens from a rate limit of a user.

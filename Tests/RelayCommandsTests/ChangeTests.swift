@@ -50,7 +50,7 @@ import Testing
     var edited = Edited(from: ann, time: time, isChanged: true, newest: 5, change: 2, moderator: mod)
     let handle = RoomHandle(rawValue: 1)
     func changes(in handle: RoomHandle?) -> [String] {
-      [Change].deletion(of: 3, edited, by: mod, in: tea, handle, cause: nil, at: time).map(\.text)
+      [Change].deletion(of: 3, edited, by: mod, in: tea, handle, requester: nil, at: time).map(\.text)
     }
     #expect(changes(in: handle) == ["deleted 3 of ann by mod"])
     edited.call = call()
@@ -85,7 +85,7 @@ import Testing
   func `an annotation that stays as it is changes nothing`(_ kind: Annotation.Kind) {
     var annotated = Annotated(value: Array("1".utf8), change: nil, newest: 5)
     func numbers() -> [Int64] {
-      [Change].annotation(annotated, kind, of: 3, in: tea, RoomHandle(rawValue: 1), cause: nil, at: time).map {
+      [Change].annotation(annotated, kind, of: 3, in: tea, RoomHandle(rawValue: 1), requester: nil, at: time).map {
         guard case .annotated(let change) = $0 else { return -1 }
         return change.message.change
       }

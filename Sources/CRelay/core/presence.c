@@ -103,7 +103,7 @@ static void notify_follower(relay_hub_t *hub, const relay_user_t *user) {
  * was announced last (`is_back`), only sessions that got the state in between, in a reply, need an event. */
 static void announce(relay_hub_t *hub, relay_user_t *user) {
   relay__announcement_t announcement = {
-      .views.user = user, .cause = user->cause, .stamp = ++hub->presence.stamp};
+      .views.user = user, .requester = user->requester, .stamp = ++hub->presence.stamp};
   const relay__shown_t now = state_of(user);
   if (now.activity != user->stored_activity) relay__user_seen(hub, user);
   announcement.parts = changed_parts(user, &now);
@@ -111,7 +111,7 @@ static void announce(relay_hub_t *hub, relay_user_t *user) {
   if (announcement.is_back) announcement.parts = user->pending_parts;
   user->is_pending = false;
   user->pending_parts = 0;
-  user->cause = 0;
+  user->requester = 0;
   if (!announcement.parts) return;
   user->shown = now;
   /* Also for a state that is back: a reply may have given a backend the state in between. */
@@ -166,7 +166,7 @@ void relay__user_seen(relay_hub_t *hub, relay_user_t *user) {
   event->activity = user->stored_activity;
 }
 
-void relay__user_changed(relay_hub_t *hub, relay_user_t *user, relay_id_t cause) {
+void relay__user_changed(relay_hub_t *hub, relay_user_t *user, relay_id_t requester) {
   const bool is_online = relay__user_is_online(user);
   relay__user_count(hub, user);
   if (is_online != user->was_online) {
@@ -177,7 +177,7 @@ void relay__user_changed(relay_hub_t *hub, relay_user_t *user, relay_id_t cause)
       hub->stats.went_offline++;
     if (!is_online) relay__user_seen(hub, user);
   }
-  user->cause = user->is_pending && user->cause != cause ? 0 : cause;
+  user->requester = user->is_pending && user->requester != requester ? 0 : requester;
   user->changed = ++hub->presence.stamp;
   if (!user->is_pending) user->pending_since = user->changed;
   user->is_pending = true;
@@ -217,7 +217,7 @@ void relay_user_settle(relay_hub_t *hub, relay_id_t id) {
   user->shown = state_of(user);
   user->is_pending = false;
   user->pending_parts = 0;
-  user->cause = 0;
+  user->requester = 0;
 }
 
 void relay_hub_follow_presence(relay_hub_t *hub, bool is_on) {

@@ -7,7 +7,7 @@
 
 struct relay_receipt {
   int64_t read, received; /* the newest messages of the receipts that are sent or queued */
-  relay_id_t cause;       /* the session that reported it, which gets no event; 0: several, or none */
+  relay_id_t requester;   /* the session that reported it, which gets no event; 0: several, or none */
   uint32_t queue_index;
   bool is_queued, sends_read, sends_received;
 };
@@ -21,36 +21,36 @@ static relay_receipt_t *receipt_of(relay_member_t *member) {
   return member->receipt;
 }
 
-static void queue(relay_hub_t *hub, relay_member_t *member, relay_id_t cause) {
+static void queue(relay_hub_t *hub, relay_member_t *member, relay_id_t requester) {
   relay_receipt_t *receipt = member->receipt;
   if (receipt->is_queued) {
-    if (receipt->cause != cause) receipt->cause = 0;
+    if (receipt->requester != requester) receipt->requester = 0;
     return;
   }
   receipt->is_queued = true;
-  receipt->cause = cause;
+  receipt->requester = requester;
   relay__receipts_t *list = &hub->receipts;
   receipt->queue_index = list->count;
   list->members = relay__grow(list->members, list->count, &list->capacity, sizeof *list->members, 64);
   list->members[list->count++] = member;
 }
 
-void relay__receipt_read(relay_hub_t *hub, relay_member_t *member, int64_t seq, relay_id_t cause) {
-  if (!has_receipts(member->room) && member->user->sessions.count < (cause ? 2 : 1)) return;
+void relay__receipt_read(relay_hub_t *hub, relay_member_t *member, int64_t seq, relay_id_t requester) {
+  if (!has_receipts(member->room) && member->user->sessions.count < (requester ? 2 : 1)) return;
   relay_receipt_t *receipt = receipt_of(member);
   if (seq <= receipt->read) return;
   receipt->read = seq;
   receipt->sends_read = true;
-  queue(hub, member, cause);
+  queue(hub, member, requester);
 }
 
-void relay__receipt_received(relay_hub_t *hub, relay_member_t *member, int64_t seq, relay_id_t cause) {
+void relay__receipt_received(relay_hub_t *hub, relay_member_t *member, int64_t seq, relay_id_t requester) {
   if (!has_receipts(member->room)) return;
   relay_receipt_t *receipt = receipt_of(member);
   if (seq <= receipt->received || seq <= member->read) return; /* a read message counts as received */
   receipt->received = seq;
   receipt->sends_received = true;
-  queue(hub, member, cause);
+  queue(hub, member, requester);
 }
 
 static relay_frame_t *frame_of(relay_hub_t *hub, const relay_member_t *member, const char *kind,
@@ -92,7 +92,7 @@ static void send_receipts(relay_hub_t *hub, relay_member_t *member) {
     send_to_others(hub, member, frame);
     for (uint32_t i = 0; i < member->user->sessions.count; i++) {
       relay_session_t *own = relay__list_at(&member->user->sessions, i);
-      if (own->id != receipt->cause) relay__outbox_add(hub, own, frame, false);
+      if (own->id != receipt->requester) relay__outbox_add(hub, own, frame, false);
     }
     relay__frame_release(hub, frame);
   }

@@ -11,10 +11,10 @@ typedef struct relay__receipts {
   uint32_t count, capacity;
 } relay__receipts_t;
 
-/* Queues a receipt: the member has read, or one of its devices has received, all messages up to seq. `cause`
- * is the session that reported it, or 0. */
-void relay__receipt_read(relay_hub_t *hub, relay_member_t *member, int64_t seq, relay_id_t cause);
-void relay__receipt_received(relay_hub_t *hub, relay_member_t *member, int64_t seq, relay_id_t cause);
+/* Queues a receipt: the member has read, or one of its devices has received, all messages up to seq.
+ * `requester` is the session that reported it, or 0. */
+void relay__receipt_read(relay_hub_t *hub, relay_member_t *member, int64_t seq, relay_id_t requester);
+void relay__receipt_received(relay_hub_t *hub, relay_member_t *member, int64_t seq, relay_id_t requester);
 /* Sends the queued receipts, at the end of the iteration. */
 void relay__receipts_send(relay_hub_t *hub);
 void relay__receipt_forget(relay_hub_t *hub, relay_member_t *member);

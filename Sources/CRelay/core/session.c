@@ -131,7 +131,8 @@ static void writable(relay_hub_t *hub, relay_session_t *session) {
   relay__session_flush(hub, session);
 }
 
-void relay__session_set_activity(relay_hub_t *hub, relay_session_t *session, int after, relay_id_t cause) {
+void relay__session_set_activity(relay_hub_t *hub, relay_session_t *session, int after,
+                                 relay_id_t requester) {
   const int before = session->activity;
   if (before == after) return;
   session->activity = (uint8_t)after;
@@ -140,7 +141,7 @@ void relay__session_set_activity(relay_hub_t *hub, relay_session_t *session, int
     if (after == RELAY_ACTIVE) relay__away_attended(hub, seat);
     relay__member_activity_changed(hub, seat->member, before, after);
   }
-  relay__user_changed(hub, session->user, cause);
+  relay__user_changed(hub, session->user, requester);
 }
 
 const relay__link_calls_t relay__session_calls = {

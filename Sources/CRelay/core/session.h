@@ -99,8 +99,8 @@ struct relay_session {
 void relay__session_close(relay_hub_t *hub, relay_session_t *session, uint16_t code, const char *reason,
                           double retry_after);
 void relay__session_cut(relay_session_t *session);
-/* Changes the activity. `cause` is a session that already knows the change, or 0. */
-void relay__session_set_activity(relay_hub_t *hub, relay_session_t *session, int after, relay_id_t cause);
+/* Changes the activity. `requester` is a session that already knows the change, or 0. */
+void relay__session_set_activity(relay_hub_t *hub, relay_session_t *session, int after, relay_id_t requester);
 /* Returns the time on the wall clock at which a session with a token ends. */
 static inline int64_t relay__session_end(const relay_session_t *session) {
   return ((int64_t)session->expires + session->expires_moved) * 1000;
@@ -114,8 +114,8 @@ static inline bool relay__session_is_live(const relay_session_t *session) {
 void relay__session_ping(relay_hub_t *hub, relay_session_t *session);
 void relay__session_ponged(relay_hub_t *hub, relay_session_t *session, const void *at, size_t size);
 /* Sets the timer to `due`, or to the time at which the token expires if that is earlier. */
-/* The time of the next ping of a session that stays silent. It is early by a share of the heartbeat at most, so
- * that an iteration of the loop sends many pings, and another one reads their pongs. */
+/* The time of the next ping of a session that stays silent. It is early by a share of the heartbeat at most,
+ * so that an iteration of the loop sends many pings, and another one reads their pongs. */
 int64_t relay__session_ping_due(const relay_hub_t *hub, const relay_session_t *session);
 void relay__session_set_timer(relay_hub_t *hub, relay_session_t *session, int64_t due);
 /* Enforces the timeouts of a session: `hello`, heartbeat, pong, token and close. dispatch() in hub.c calls it

@@ -96,7 +96,7 @@ relay_bytes_t relay_user_profile(const relay_hub_t *hub, relay_id_t id) {
   return user ? (relay_bytes_t){user->profile, user->profile_size} : (relay_bytes_t){0};
 }
 
-bool relay_user_set_profile(relay_hub_t *hub, relay_id_t id, relay_bytes_t profile, relay_id_t cause) {
+bool relay_user_set_profile(relay_hub_t *hub, relay_id_t id, relay_bytes_t profile, relay_id_t requester) {
   relay_user_t *user = relay__user_find(hub, id);
   if (!user) return false;
   if (user->profile_size == profile.count &&
@@ -106,7 +106,7 @@ bool relay_user_set_profile(relay_hub_t *hub, relay_id_t id, relay_bytes_t profi
   user->profile = profile.count ? relay__copy_string(profile.at, profile.count) : NULL;
   user->profile_size = (uint32_t)profile.count;
   user->profile_version++;
-  relay__user_changed(hub, user, cause);
+  relay__user_changed(hub, user, requester);
   return true;
 }
 
@@ -119,7 +119,7 @@ bool relay_user_forget_seen(relay_hub_t *hub, relay_id_t id) {
   return true;
 }
 
-bool relay_user_set_status(relay_hub_t *hub, relay_id_t id, relay_bytes_t status, relay_id_t cause) {
+bool relay_user_set_status(relay_hub_t *hub, relay_id_t id, relay_bytes_t status, relay_id_t requester) {
   relay_user_t *user = relay__user_find(hub, id);
   if (!user) return false;
   if (user->status_size == status.count && (!status.count || !memcmp(user->status, status.at, status.count)))
@@ -128,17 +128,17 @@ bool relay_user_set_status(relay_hub_t *hub, relay_id_t id, relay_bytes_t status
   user->status = status.count ? relay__copy_string(status.at, status.count) : NULL;
   user->status_size = (uint32_t)status.count;
   user->status_version++;
-  relay__user_changed(hub, user, cause);
+  relay__user_changed(hub, user, requester);
   return true;
 }
 
-bool relay_user_set_focus(relay_hub_t *hub, relay_id_t id, int focus, int64_t since, relay_id_t cause) {
+bool relay_user_set_focus(relay_hub_t *hub, relay_id_t id, int focus, int64_t since, relay_id_t requester) {
   relay_user_t *user = relay__user_find(hub, id);
   if (!user) return false;
   if (user->focus == focus && user->focus_since == since) return true;
   user->focus = (int8_t)focus;
   user->focus_since = since;
-  relay__user_changed(hub, user, cause);
+  relay__user_changed(hub, user, requester);
   return true;
 }
 

@@ -47,7 +47,7 @@ struct relay_user {
   uint64_t pending_since; /* the stamp of the first change that is not announced yet */
   uint64_t decided;       /* the stamp of the last message that was published with a decision for this user */
   int64_t announced_at;   /* on the loop's clock; 0: never */
-  relay_id_t cause;       /* the session that caused the pending change; 0: several, or none */
+  relay_id_t requester;   /* the session that requested the pending change; 0: several, or none */
   relay__list_t sessions; /* relay_session_t */
   relay__list_t members;  /* relay_member_t, of the rooms in memory */
   relay__list_t watchers; /* relay_watch_t, of sessions that watch this user */
@@ -65,8 +65,8 @@ void relay__user_session_added(relay_hub_t *hub, relay_user_t *user, relay_sessi
 void relay__user_session_removed(relay_hub_t *hub, relay_user_t *user, relay_session_t *session,
                                  bool is_clean);
 /* Announces the state of the user to others, if it has changed: at once, or 250 ms after the last
- * announcement. `cause` is a session that already knows the change, or 0. */
-void relay__user_changed(relay_hub_t *hub, relay_user_t *user, relay_id_t cause);
+ * announcement. `requester` is a session that already knows the change, or 0. */
+void relay__user_changed(relay_hub_t *hub, relay_user_t *user, relay_id_t requester);
 void relay__user_timer(relay_hub_t *hub, relay_user_t *user);
 /* Updates the online counts of the user's rooms. */
 void relay__user_count(relay_hub_t *hub, relay_user_t *user);
@@ -110,8 +110,8 @@ typedef struct relay__announcement {
   /* The state has changed and is again the one that was announced last. Only sessions that got the state in
    * between, in a reply, need the announcement. */
   bool is_back;
-  uint64_t stamp;   /* of this announcement; a session that has it gets no second event */
-  relay_id_t cause; /* the session that caused the change, and gets no announcement */
+  uint64_t stamp;       /* of this announcement; a session that has it gets no second event */
+  relay_id_t requester; /* the session that requested the change; it gets no announcement */
 } relay__announcement_t;
 
 /* Sends the announcement to a session, unless the session already has this state or may not see the change.

@@ -60,7 +60,7 @@ void relay__views_release(relay_hub_t *hub, relay__views_t *views) {
 void relay__announcement_send(relay_hub_t *hub, relay__announcement_t *announcement, relay_session_t *session,
                               relay__view_t view, uint64_t given) {
   const relay_user_t *user = announcement->views.user;
-  if (session->stamp == announcement->stamp || session->id == announcement->cause) return;
+  if (session->stamp == announcement->stamp || session->id == announcement->requester) return;
   if (given >= user->changed) return; /* a reply has given it this state */
   /* An event without a visible change would show that a hidden part has changed. */
   if (!(announcement->parts & view)) return;

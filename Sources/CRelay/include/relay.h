@@ -374,14 +374,14 @@ bool relay_user_await(relay_hub_t *hub, relay_id_t user, relay_activity_t activi
 bool relay_user_is_online(const relay_hub_t *hub, relay_id_t user);
 /* Forgets when a user without a session was last seen, and ends the grace: the user is offline at once. */
 bool relay_user_forget_seen(relay_hub_t *hub, relay_id_t user);
-/* Sets the profile and announces it. `cause`, here and below, is the session that caused the change (0:
- * none). It gets no presence event. */
-bool relay_user_set_profile(relay_hub_t *hub, relay_id_t user, relay_bytes_t profile, relay_id_t cause);
+/* Sets the profile and announces it. `requester`, here and below, is the session that requested the change
+ * (0: none). It gets no presence event. */
+bool relay_user_set_profile(relay_hub_t *hub, relay_id_t user, relay_bytes_t profile, relay_id_t requester);
 /* Sets the status, a JSON object, and announces it. Users who may see whether the user is online see it. An
  * empty one: the user has none. */
-bool relay_user_set_status(relay_hub_t *hub, relay_id_t user, relay_bytes_t status, relay_id_t cause);
+bool relay_user_set_status(relay_hub_t *hub, relay_id_t user, relay_bytes_t status, relay_id_t requester);
 /* Sets the focus and announces it: -1 is unknown, 0 is off, 1 is on since the time `since`. */
-bool relay_user_set_focus(relay_hub_t *hub, relay_id_t user, int focus, int64_t since, relay_id_t cause);
+bool relay_user_set_focus(relay_hub_t *hub, relay_id_t user, int focus, int64_t since, relay_id_t requester);
 /* Sets the fact that the user has a device that messages can be pushed to. */
 bool relay_user_set_has_devices(relay_hub_t *hub, relay_id_t user, bool has_devices);
 bool relay_user_has_devices(const relay_hub_t *hub, relay_id_t user);

@@ -102,7 +102,7 @@ extension Relay {
     }
     access.admit(request.session, as: identity, on: core)
     people.note(identity.permissions, withdrawing: withdrawn, of: handle, on: core)
-    showProfile(of: profile, handle, cause: request.session, on: core)
+    showProfile(of: profile, handle, requester: request.session, on: core)
     if let list { inbox.subscribe(request.session, of: handle, list, on: core) }
     core.hub.finish(
       request.session,
@@ -114,7 +114,7 @@ extension Relay {
   }
 
   /// Applies the profile of a token or of a `hello`, unless it contains only the name of the user.
-  func showProfile(of claimed: User, _ handle: UserHandle, cause: SessionHandle, on core: isolated Core) {
+  func showProfile(of claimed: User, _ handle: UserHandle, requester: SessionHandle, on core: isolated Core) {
     guard claimed != User(id: claimed.id) else { return }
     var user = core.hub.profile(of: handle) ?? claimed
     user.name = claimed.name ?? user.name
@@ -122,7 +122,7 @@ extension Relay {
     // Only pushes contain these fields.
     (user.handle, user.handleType) = (claimed.handle, claimed.handleType)
     user.avatarSHA256 = claimed.avatar == nil ? nil : claimed.avatarSHA256
-    core.hub.setProfile(user, of: handle, cause: cause)
+    core.hub.setProfile(user, of: handle, requester: requester)
     // Updates the user in the store, if the store has the user. A join stores new users.
     late.saveProfile(user, on: core)
   }

@@ -263,13 +263,14 @@ package final class Erasures {
     for deleted in slice.deleted {
       let handle = core.hub.room(deleted.room)
       core.follow(
-        .deletion(of: deleted.seq, deleted.edited, by: nil, in: deleted.room, handle, cause: nil, at: now))
+        .deletion(of: deleted.seq, deleted.edited, by: nil, in: deleted.room, handle, requester: nil, at: now))
     }
     for unreacted in slice.unreacted {
       let message = unreacted.message
       guard let handle = core.hub.room(message.room) else { continue }
       core.follow(
-        .annotation(unreacted.reactions, .reactions, of: message.seq, in: message.room, handle, cause: nil, at: now))
+        .annotation(unreacted.reactions, .reactions, of: message.seq, in: message.room, handle, requester: nil, at: now)
+      )
     }
     for room in slice.anonymized {
       guard let handle = core.hub.room(room), let position = core.hub.position(of: handle) else { continue }

@@ -12,7 +12,7 @@ extension Messages {
   /// - Parameter work: Changes the annotation. Its arguments are the transaction, the number of messages in the history,
   ///   and the time.
   package func annotate(
-    _ kind: Annotation.Kind, of seq: Int64, in access: RoomAccess, cause: SessionHandle?, on core: isolated Core,
+    _ kind: Annotation.Kind, of seq: Int64, in access: RoomAccess, requester: SessionHandle?, on core: isolated Core,
     _ work: @escaping @Sendable (Transaction, _ kept: Int, Timestamp) throws -> Annotated?
   ) async throws -> Annotated {
     let now = core.hub.now
@@ -24,7 +24,7 @@ extension Messages {
       try work($0, kept, now)
     } then: { annotated in
       guard let annotated = try? annotated.get() else { return [] }
-      return .annotation(annotated, kind, of: seq, in: room, handle, cause: cause, at: now)
+      return .annotation(annotated, kind, of: seq, in: room, handle, requester: requester, at: now)
     }
     guard let annotated else { throw Self.notFound }
     return annotated
@@ -35,13 +35,14 @@ extension [Change] {
   /// The change of an annotation. Is empty if nothing was changed.
   package static func annotation(
     _ annotated: Annotated, _ kind: Annotation.Kind, of seq: Int64, in room: RoomID, _ handle: RoomHandle,
-    cause: SessionHandle?, at time: Timestamp
+    requester: SessionHandle?, at time: Timestamp
   ) -> [Change] {
     guard let number = annotated.change else { return [] }
     let annotation = Annotation(kind, annotated.value)
     let message = ChangedMessage(seq: seq, change: number, time: time, body: nil, annotation: annotation)
     return [
-      .annotated(MessageChange(message: message, room: room, handle: handle, cause: cause, newest: annotated.newest))
+      .annotated(
+        MessageChange(message: message, room: room, handle: handle, requester: requester, newest: annotated.newest))
     ]
   }
 }

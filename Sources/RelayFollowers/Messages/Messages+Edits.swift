@@ -10,7 +10,7 @@ extension Messages {
   /// Replaces the body of a message. Throws `forbidden` unless `sender` sent it, and `not_found` if it was deleted.
   /// - Returns: The number of the change in the room.
   package func edit(
-    _ seq: Int64, body: [UInt8], in room: RoomID, _ handle: RoomHandle, by sender: UserID, cause: SessionHandle?,
+    _ seq: Int64, body: [UInt8], in room: RoomID, _ handle: RoomHandle, by sender: UserID, requester: SessionHandle?,
     on core: isolated Core
   ) async throws -> Int64 {
     let now = core.hub.now
@@ -22,7 +22,10 @@ extension Messages {
     } then: { edited in
       guard let edited = try? edited.get(), edited.isChanged else { return [] }
       let message = ChangedMessage(seq: seq, change: edited.change, time: now, body: body)
-      return [.edited(MessageChange(message: message, room: room, handle: handle, cause: cause, newest: edited.newest))]
+      return [
+        .edited(
+          MessageChange(message: message, room: room, handle: handle, requester: requester, newest: edited.newest))
+      ]
     }
     guard let change = try check(edited, isBy: sender) else { throw Self.notFound }  // it was deleted
     return change
@@ -35,7 +38,7 @@ extension Messages {
   /// - Returns: The number of the change in the room. Is `nil` if the message was deleted before.
   package func delete(
     _ seq: Int64, in room: RoomID, _ handle: RoomHandle, by sender: UserID?, moderator: UserID? = nil,
-    cause: SessionHandle?, on core: isolated Core
+    requester: SessionHandle?, on core: isolated Core
   ) async throws -> Int64? {
     let now = core.hub.now
     memory.retain(room)
@@ -44,7 +47,7 @@ extension Messages {
       try $0.messages.delete(room, seq, by: sender, moderator: moderator, at: now)
     } then: { deleted in
       guard let deleted = try? deleted.get(), deleted.isChanged else { return [] }
-      return .deletion(of: seq, deleted, by: sender, in: room, handle, cause: cause, at: now)
+      return .deletion(of: seq, deleted, by: sender, in: room, handle, requester: requester, at: now)
     }
     return try check(deleted, isBy: sender)
   }
@@ -71,14 +74,16 @@ extension [Change] {
   /// The deletion of a message, and of the call that it has begun.
   /// - Parameter handle: Is `nil` if the room is not in memory.
   package static func deletion(
-    of seq: Int64, _ deleted: Edited, by user: UserID?, in room: RoomID, _ handle: RoomHandle?, cause: SessionHandle?,
+    of seq: Int64, _ deleted: Edited, by user: UserID?, in room: RoomID, _ handle: RoomHandle?,
+    requester: SessionHandle?,
     at time: Timestamp
   ) -> [Change] {
     let message = ChangedMessage(
       seq: seq, change: deleted.change, time: time, body: nil, moderator: deleted.moderator)
     var changes: [Change] = []
     if let handle {
-      let change = MessageChange(message: message, room: room, handle: handle, cause: cause, newest: deleted.newest)
+      let change = MessageChange(
+        message: message, room: room, handle: handle, requester: requester, newest: deleted.newest)
       changes.append(.deleted(change, from: deleted.from))
     }
     if let call = deleted.call { changes.append(.call(call, .delete, by: user, on: nil)) }

@@ -24,7 +24,7 @@ package enum Change {
   /// A member is restricted until a time, or not any more.
   indirect case restricted(UserID, until: Timestamp?, in: RoomHandle, by: UserID?)
   /// A room has another record.
-  indirect case record(RoomDetails, of: RoomID, RoomHandle, by: UserID?, cause: SessionHandle?)
+  indirect case record(RoomDetails, of: RoomID, RoomHandle, by: UserID?, requester: SessionHandle?)
   /// A room is deleted, with its messages.
   indirect case roomDeleted(DeletedRoom)
   /// A call has begun or changed. The user is `nil` for a change by the relay or a backend.
@@ -70,13 +70,13 @@ package struct MessageChange {
   package let message: ChangedMessage
   package let room: RoomID
   package let handle: RoomHandle
-  /// The session that has caused the change, and that gets a reply in place of the event.
-  package let cause: SessionHandle?
+  /// The session that requested the change. It gets the reply, and not the event.
+  package let requester: SessionHandle?
   /// The newest seq of the room when the change was stored.
   package let newest: Int64
 
-  package init(message: ChangedMessage, room: RoomID, handle: RoomHandle, cause: SessionHandle?, newest: Int64) {
-    (self.message, self.room, self.handle, self.cause, self.newest) = (message, room, handle, cause, newest)
+  package init(message: ChangedMessage, room: RoomID, handle: RoomHandle, requester: SessionHandle?, newest: Int64) {
+    (self.message, self.room, self.handle, self.requester, self.newest) = (message, room, handle, requester, newest)
   }
 }
 
@@ -129,7 +129,7 @@ package struct DeletedRoom {
   /// The watches of the members on each other.
   package var watches: [Watching] = []
   package var by: UserID?
-  package var cause: SessionHandle?
+  package var requester: SessionHandle?
 }
 
 extension [Change] {

@@ -23,9 +23,9 @@ extension People {
 
   /// Stores a Focus report, and then publishes the change. The report counts for all accounts of the phone.
   package func apply(
-    _ report: FocusReport, to user: UserHandle, cause: SessionHandle?, on core: isolated Core
+    _ report: FocusReport, to user: UserHandle, requester: SessionHandle?, on core: isolated Core
   ) async throws -> FocusResult {
-    let change = try await apply(report, to: user, .focus, cause: cause, on: core)
+    let change = try await apply(report, to: user, .focus, requester: requester, on: core)
     core.diagnostics.tally.countFocusReport(applied: change.isApplied)
     let shown = recipients[user].focus
     return FocusResult(
@@ -42,7 +42,7 @@ extension People {
 
   /// Applies a report to the user, and to the users of the other accounts of the phone, in one transaction.
   private func apply<Ledger>(
-    _ report: Ledger.Report, to user: UserHandle, _ kind: ReportKind<Ledger>, cause: SessionHandle? = nil,
+    _ report: Ledger.Report, to user: UserHandle, _ kind: ReportKind<Ledger>, requester: SessionHandle? = nil,
     on core: isolated Core
   ) async throws -> LedgerChange<Ledger.Record> {
     let (now, maxDevices) = (core.moment, core.limits.devicesPerUser)
@@ -50,7 +50,8 @@ extension People {
     guard let own = kind.take(report, &recipient, maxDevices: maxDevices, now: now) else { throw tooManyDevices }
     // Only the record of this device is stored. The records of the user's other devices are stored already, or this
     // change deletes one of them.
-    let others = try await change(user, to: recipient, cause: cause, on: core) { transaction, name -> [UserID] in
+    let others = try await change(user, to: recipient, requester: requester, on: core) {
+      transaction, name -> [UserID] in
       let others = try transaction.reader.people.accounts(beside: report.device, of: name)
       guard own.isApplied, !others.isEmpty else {
         try kind.store(own, of: name, in: transaction)

@@ -10,11 +10,11 @@ extension People {
   /// - Parameter status: Is `nil` to end the status.
   /// - Returns: The status as it is shown now.
   package func change(
-    status: UserStatus?, of user: UserHandle, cause: SessionHandle?, on core: isolated Core
+    status: UserStatus?, of user: UserHandle, requester: SessionHandle?, on core: isolated Core
   ) async throws -> UserStatus? {
     var recipient = recipients[user]
     recipient.status = status
-    try await change(user, to: recipient, cause: cause, on: core) { try $0.people.save(status, of: $1) }
+    try await change(user, to: recipient, requester: requester, on: core) { try $0.people.save(status, of: $1) }
     return recipients[user].status
   }
 }

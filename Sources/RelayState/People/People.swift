@@ -178,15 +178,17 @@ package final class People {
   var newestChange: Int { order.newest }
 
   /// Replaces the facts about a user, passes them on to the hub, and arms the alarm for the next change by time.
-  package func show(_ recipient: Recipient, of user: UserHandle, cause: SessionHandle? = nil, on core: isolated Core) {
+  package func show(
+    _ recipient: Recipient, of user: UserHandle, requester: SessionHandle? = nil, on core: isolated Core
+  ) {
     recipients[user] = recipient
     let preferences = recipient.preferences
     core.hub.setHasDevices(!recipient.devices.isEmpty, of: user)
     core.hub.setPushesUnread(preferences.pushUnreadAfter != nil, of: user)
     core.hub.setHasFilter(recipient.filters.nextChange != nil, of: user)
     core.hub.setSharing(focus: preferences.shareFocus, online: preferences.shareOnline, of: user)
-    core.hub.setFocus(recipient.focus.isFocused, since: recipient.focus.focusSince, of: user, cause: cause)
-    core.hub.setStatus(recipient.status, of: user, cause: cause)
+    core.hub.setFocus(recipient.focus.isFocused, since: recipient.focus.focusSince, of: user, requester: requester)
+    core.hub.setStatus(recipient.status, of: user, requester: requester)
     let now = core.hub.now
     if let time = badgeTimes[user], time <= now, let name = core.hub.name(of: user) {
       late.saveBadges(of: name, on: core)
@@ -221,7 +223,7 @@ package final class People {
   /// - Returns: The result of `work`.
   @discardableResult
   package func change<T: Sendable>(
-    _ user: UserHandle, to recipient: Recipient, cause: SessionHandle? = nil, on core: isolated Core,
+    _ user: UserHandle, to recipient: Recipient, requester: SessionHandle? = nil, on core: isolated Core,
     storing work: @escaping @Sendable (Transaction, UserID) throws -> T
   ) async throws -> T {
     guard let name = core.hub.name(of: user) else { throw HubRefusal.gone }
@@ -247,7 +249,7 @@ package final class People {
     }
     noteChange(of: name)
     // Another request may have changed the user again.
-    show(recipients[user], of: user, cause: cause, on: core)
+    show(recipients[user], of: user, requester: requester, on: core)
     core.follow(.person(name, hasPushes: hasPushes))
     return result
   }

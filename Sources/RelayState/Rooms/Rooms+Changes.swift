@@ -19,9 +19,9 @@ extension Rooms: Follower {
     case .restricted(let name, let until, let room, let changer):
       guard let user = core.hub.user(name) else { return }
       core.hub.restrict(user, in: room, until: until, by: changer)
-    case .record(let details, let room, let handle, let changer, let cause):
+    case .record(let details, let room, let handle, let changer, let requester):
       core.hub.setReadOnly(details.isReadOnly, handle)
-      notify(core.hub.sessions(ofMembersOf: handle), "updated", room, details, by: changer, except: cause, on: core)
+      notify(core.hub.sessions(ofMembersOf: handle), "updated", room, details, by: changer, except: requester, on: core)
     case .roomDeleted(let deleted): delete(deleted, on: core)
     case .erasing(let user):
       forgetQuotes(of: user, on: core)
@@ -55,7 +55,7 @@ extension Rooms: Follower {
       core.hub.trim(room, before: message.seq + 1)
     }
     core.hub.sendEvent(
-      Replies.change(message, in: change.room), in: room, cause: change.cause,
+      Replies.change(message, in: change.room), in: room, requester: change.requester,
       withTextOf: message.hasText ? message.seq : nil)
   }
 
@@ -100,7 +100,7 @@ extension Rooms: Follower {
     memory.noteRemovals()
     if let handle = core.hub.room(deleted.room) {
       let sessions = core.hub.sessions(ofMembersOf: handle)
-      notify(sessions, "deleted", deleted.room, nil, by: deleted.by, except: deleted.cause, on: core)
+      notify(sessions, "deleted", deleted.room, nil, by: deleted.by, except: deleted.requester, on: core)
       core.hub.delete(handle)
     }
     sweep(on: core)

@@ -198,18 +198,18 @@ extension Rooms {
   /// Sends the event `room` to the sessions of a user whose membership others have changed.
   package func notify(
     _ user: UserHandle, _ event: String, _ room: RoomID, _ details: RoomDetails? = nil, by caller: UserID?,
-    except cause: SessionHandle? = nil, on core: isolated Core
+    except requester: SessionHandle? = nil, on core: isolated Core
   ) {
-    notify(core.hub.sessions(of: user), event, room, details, by: caller, except: cause, on: core)
+    notify(core.hub.sessions(of: user), event, room, details, by: caller, except: requester, on: core)
   }
 
   /// Sends the event `room` to sessions. Sessions that may not read the record get no event that has it.
   /// - Parameter details: The record. Is `nil` for an event that has only the name of the room.
   package func notify(
     _ sessions: [SessionHandle], _ event: String, _ room: RoomID, _ details: RoomDetails?, by caller: UserID?,
-    except cause: SessionHandle?, on core: isolated Core
+    except requester: SessionHandle?, on core: isolated Core
   ) {
-    let others = sessions.filter { $0 != cause }
+    let others = sessions.filter { $0 != requester }
     let needed = details == nil ? [] : Self.recordRights
     let readers =
       needed.isEmpty ? others : access.sessions(among: others, with: needed, in: room, on: core)

@@ -110,12 +110,12 @@ extension Rooms {
         bounds: MembershipBounds(
           membersPerRoom: memory.policy(of: creation.room, on: core).members ?? limits.membersPerRoom,
           roomsPerUser: limits.roomsPerUser, invitations: limits.invitations))
-      return try await perform(draft, cause: request.caller.session, on: core, work)
+      return try await perform(draft, requester: request.caller.session, on: core, work)
     }
   }
 
   private func perform(
-    _ draft: RoomDraft, cause: SessionHandle?, on core: isolated Core,
+    _ draft: RoomDraft, requester: SessionHandle?, on core: isolated Core,
     _ work: @escaping @Sendable (Transaction, RoomDraft) throws -> MadeRoom
   ) async throws -> MadeRoom {
     beginJoin(of: draft.room)
@@ -124,7 +124,7 @@ extension Rooms {
     } then: { [self] made in
       endJoin(of: draft.room)
       guard let made = try? made.get() else { return [] }
-      return newMembers(of: made, by: draft.creator.id, cause: cause, on: core) + .effects(of: made.invitations)
+      return newMembers(of: made, by: draft.creator.id, requester: requester, on: core) + .effects(of: made.invitations)
     }
   }
 
@@ -149,14 +149,14 @@ extension Rooms {
   package func update(
     _ change: RoomChange, version: Int64?, _ access: RoomAccess, _ request: Request, on core: isolated Core
   ) async throws -> RoomDetails {
-    let (actor, by, cause) = (
+    let (actor, by, requester) = (
       self.access.actor(of: request.caller, in: access.room, on: core), request.caller.by, request.caller.session
     )
     return try await core.commit {
       try $0.rooms.update(access.room, change, by: actor, version: version)
     } then: { details in
       guard let details = try? details.get() else { return [] }
-      return [.record(details, of: access.room, access.handle, by: by, cause: cause)]
+      return [.record(details, of: access.room, access.handle, by: by, requester: requester)]
     }
   }
 
@@ -188,7 +188,7 @@ extension Rooms {
 
   /// Deletes a room, and notifies the members. The relay then deletes the rows of the room in the background.
   package func delete(_ access: RoomAccess, _ request: Request, on core: isolated Core) async throws {
-    let (actor, by, cause) = (
+    let (actor, by, requester) = (
       self.access.actor(of: request.caller, in: access.room, on: core), request.caller.by, request.caller.session
     )
     memory.beginDeletion(of: access.room)
@@ -199,7 +199,7 @@ extension Rooms {
       memory.endDeletion(of: access.room)
       guard let (members, invited) = try? result.get() else { return [] }
       let watches = people.watches(among: members, of: access.handle, on: core)
-      let deleted = DeletedRoom(room: access.room, members: members, watches: watches, by: by, cause: cause)
+      let deleted = DeletedRoom(room: access.room, members: members, watches: watches, by: by, requester: requester)
       // The sweep of the room deletes the invitations.
       return [.roomDeleted(deleted), .invitations(InvitationChanges(endedWith: access.room, of: invited))]
     }
@@ -209,7 +209,7 @@ extension Rooms {
 extension Rooms {
   /// The users that a new room, or a direct room that is complete again, has got. All of them are in memory.
   fileprivate func newMembers(
-    of made: MadeRoom, by creator: UserID, cause: SessionHandle?, on core: isolated Core
+    of made: MadeRoom, by creator: UserID, requester: SessionHandle?, on core: isolated Core
   ) -> [Change] {
     made.added.compactMap { name in
       guard let user = core.hub.user(name) else { return nil }
@@ -217,7 +217,7 @@ extension Rooms {
         NewMember(
           user: user, name: name, joined: made.membership(of: name, madeBy: creator),
           cause: name == creator ? .joined : .added(by: creator),
-          notice: NewMember.Notice(details: made.details, by: creator, except: cause)))
+          notice: NewMember.Notice(details: made.details, by: creator, except: requester)))
     }
   }
 }
