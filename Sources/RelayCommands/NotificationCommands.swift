@@ -193,7 +193,7 @@ struct NotifyUser: Command {
         let devices = posted.pushes.keys.sorted().map { (device: DeviceID?.some($0), decision: Decision?.none) }
         return Self.reply(200, to: user, posted, devices)
       }
-      core.follow(.pushed(heldUntil: decisions.compactMap(\.explanation.decision.holdEnd).min()))
+      core.publish(.pushed(heldUntil: decisions.compactMap(\.explanation.decision.holdEnd).min()))
       return Self.reply(201, to: user, posted, decisions.map { ($0.device?.id, $0.explanation.decision) })
     }
   }

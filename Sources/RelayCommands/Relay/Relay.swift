@@ -14,7 +14,7 @@ package import RelayStore
 ///
 /// It makes the components, gives each of them the components that it calls, dispatches the hub's events to them, and
 /// passes changes on to the followers. The components hold the state.
-package final class Relay: Root {
+package final class Relay: ChangePublisher {
   package let gateways: Gateways
   package let worker: PushWorker
   package let http: any HTTPHandler
@@ -84,7 +84,7 @@ package final class Relay: Root {
   }
 
   /// Passes a change on to the followers.
-  package func follow(_ change: Change, on core: isolated Core) {
+  package func publish(_ change: Change, on core: isolated Core) {
     followers.follow(change, on: core)
   }
 
@@ -196,7 +196,7 @@ package final class Relay: Root {
       case .clockJumped(let jump): clockJumped(jump, on: core)
       case .marked(let room, let user, let read, let received):
         late.saveMarks(room, user, read: read, received: received, on: core)
-        core.follow(.marked(user, upTo: max(read, received), in: room))
+        core.publish(.marked(user, upTo: max(read, received), in: room))
       case .cursor(let room, let seq):
         late.saveCursor(seq, of: room, on: core)
         deliveries.decided(room, upTo: seq)
@@ -245,7 +245,7 @@ package final class Relay: Root {
     switch event {
     case .ended(let state, let message, let user): deliveries.reportPush(state, of: message, to: user, on: core)
     case .deviceForgotten(let user): people.reloadInTime(user, on: core)
-    case .pushOutdated(let user): core.follow(.person(user))
+    case .pushOutdated(let user): core.publish(.person(user))
     }
   }
 
@@ -301,11 +301,11 @@ extension Core {
     worker: PushWorker, log: Logger
   ) {
     let relay = Relay(store, settings, gateways, worker, http)
-    self.init(hub: hub, store: store, settings: settings, root: relay, log: log)
+    self.init(hub: hub, store: store, settings: settings, owner: relay, log: log)
   }
 
   package var relay: Relay {
-    guard let relay = root as? Relay else { preconditionFailure("the relay owns the components") }
+    guard let relay = owner as? Relay else { preconditionFailure("the owner of this actor is not a relay") }
     return relay
   }
 

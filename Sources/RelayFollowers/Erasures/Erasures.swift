@@ -120,7 +120,7 @@ package final class Erasures {
       return
     }
     open.insert(user)
-    core.follow([.erasing(user)] + (core.hub.user(user) == nil ? [] : [.person(user)]))
+    core.publish([.erasing(user)] + (core.hub.user(user) == nil ? [] : [.person(user)]))
     resume(on: core)
   }
 
@@ -251,10 +251,10 @@ package final class Erasures {
     guard let name = slice.name else { return }
     if !slice.left.isEmpty { memory.noteRemovals() }
     for left in slice.left {
-      core.follow(.exclusions(of: slice.pseudonym, known: name, from: left.calls))
+      core.publish(.exclusions(of: slice.pseudonym, known: name, from: left.calls))
       leave(left, [name, slice.pseudonym], on: core)
     }
-    core.follow(.effects(of: slice.invitations))
+    core.publish(.effects(of: slice.invitations))
     for blocker in slice.unblocked {
       if let user = core.hub.user(blocker) { core.hub.setBlocked(false, name, by: user) }
       people.reloadInTime(blocker, on: core)
@@ -262,13 +262,13 @@ package final class Erasures {
     let now = core.hub.now
     for deleted in slice.deleted {
       let handle = core.hub.room(deleted.room)
-      core.follow(
+      core.publish(
         .deletion(of: deleted.seq, deleted.edited, by: nil, in: deleted.room, handle, requester: nil, at: now))
     }
     for unreacted in slice.unreacted {
       let message = unreacted.message
       guard let handle = core.hub.room(message.room) else { continue }
-      core.follow(
+      core.publish(
         .annotation(unreacted.reactions, .reactions, of: message.seq, in: message.room, handle, requester: nil, at: now)
       )
     }
@@ -298,9 +298,9 @@ package final class Erasures {
     defer { memory.release(left.room, on: core) }
     for name in names {
       guard let user = core.hub.user(name), core.hub.isMember(user, of: room) else { continue }
-      core.follow(.left(FormerMember(user: user, name: name, room: left.room, handle: room, cause: .left)))
+      core.publish(.left(FormerMember(user: user, name: name, room: left.room, handle: room, cause: .left)))
     }
-    if let owner = left.successor { core.follow(.role(.owner, of: owner, in: room, by: nil)) }
+    if let owner = left.successor { core.publish(.role(.owner, of: owner, in: room, by: nil)) }
   }
 }
 

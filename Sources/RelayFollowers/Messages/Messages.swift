@@ -182,7 +182,8 @@ package final class Messages {
     draft.cursorFollows = !isWaitedFor
     draft.jobs = plan.pushes
     return PlannedMessage(
-      accepted: accepted, queued: QueuedMessage(draft), handle: handle, session: session, traits: traits, isReported: isReported,
+      accepted: accepted, queued: QueuedMessage(draft), handle: handle, session: session, traits: traits,
+      isReported: isReported,
       isCrowded: isCrowded, away: away.users, ticket: ticket, plan: plan, isWaitedFor: isWaitedFor, delivery: delivery)
   }
 
@@ -194,7 +195,7 @@ package final class Messages {
       guard case .success(let stored) = result, !stored.isDuplicate else {
         return answer(message, result, reply, on: core)
       }
-      core.follow(.sent(SentChange(message, stored, reply)))
+      core.publish(.sent(SentChange(message, stored, reply)))
     }
   }
 

@@ -54,7 +54,7 @@ package final class Restrictions: Follower {
     } then: { [self] result in
       handover.give(
         result.map { calls in
-          core.follow(.exclusions(of: user, from: calls))
+          core.publish(.exclusions(of: user, from: calls))
           return apply(access, to: user, on: core)
         })
     }
@@ -64,7 +64,7 @@ package final class Restrictions: Follower {
   private func apply(_ access: UserAccess, to user: UserID, on core: isolated Core) -> Int {
     users[user] = access.isEmpty ? nil : access
     let closed = core.hub.user(user).map { closeSessions(of: $0, access, on: core) } ?? 0
-    core.follow([.userAccess(of: user), .person(user)])
+    core.publish([.userAccess(of: user), .person(user)])
     return closed
   }
 

@@ -22,7 +22,7 @@ package actor Core {
   package private(set) var stage = Stage.starting
   package let diagnostics: Diagnostics
   /// The owner of all components.
-  package let root: any Root
+  package let owner: any ChangePublisher
   private var alarms = Alarms()
 
   /// The stage that `/ready` shows.
@@ -37,13 +37,14 @@ package actor Core {
   /// The delay before a retry after the store has failed.
   package static let storePause = Duration.seconds(1)
 
-  package init(hub: sending Hub, store: Store, settings: RelaySettings, root: sending any Root, log: Logger) {
+  package init(hub: sending Hub, store: Store, settings: RelaySettings, owner: sending any ChangePublisher, log: Logger)
+  {
     thread = hub.thread
     hub.start()
     self.hub = hub
     self.store = store
     self.settings = settings
-    self.root = root
+    self.owner = owner
     diagnostics = Diagnostics(log)
   }
 
@@ -90,10 +91,10 @@ package actor Core {
   // MARK: Changes
 
   /// Passes a change on to the followers.
-  package func follow(_ change: Change) { root.follow(change, on: self) }
+  package func publish(_ change: Change) { owner.publish(change, on: self) }
 
   /// Passes changes of one commit on to the followers, one after the other.
-  package func follow(_ changes: [Change]) { for change in changes { follow(change) } }
+  package func publish(_ changes: [Change]) { for change in changes { publish(change) } }
 
   /// Runs `work` in a transaction, and then `completion` on the hub's thread. The completions have the order of the
   /// commits.
@@ -137,7 +138,7 @@ package actor Core {
   ) async throws(StoreError) -> T {
     let handover = Handover<Result<T, StoreError>>()
     submit(rows: rows, work) { [self] result in
-      follow(changes(result))
+      publish(changes(result))
       handover.give(result)
     }
     return try await handover.value().get()
@@ -221,6 +222,6 @@ package actor Core {
 }
 
 /// The owner of all components, above the actor. It passes each change on to the followers among them.
-package protocol Root: AnyObject {
-  func follow(_ change: Change, on core: isolated Core)
+package protocol ChangePublisher: AnyObject {
+  func publish(_ change: Change, on core: isolated Core)
 }

@@ -250,7 +250,7 @@ package final class Invitations: Follower {
           invitation.id, posting: pushes.isEmpty ? nil : draft, epoch: epoch)
       }
       guard isStored, !pushes.isEmpty else { return nil }
-      core.follow(.pushed(heldUntil: decisions.compactMap(\.explanation.decision.holdEnd).min()))
+      core.publish(.pushed(heldUntil: decisions.compactMap(\.explanation.decision.holdEnd).min()))
       return nil
     }
   }

@@ -52,7 +52,7 @@ package final class LateWriter: Follower {
       }
     }
     if case .success = result, let user = write.inboxUser.flatMap(core.hub.user) {
-      core.follow(.listChanged(of: user))
+      core.publish(.listChanged(of: user))
     }
     if writes.end(write, number) { release(write, on: core) }
   }
@@ -114,7 +114,7 @@ extension LateWriter {
     guard let member = core.hub.marks(of: user, in: room),
       let (write, work) = marks(room, user, read: member.read, received: member.received, on: core)
     else { return reply(.success(())) }
-    core.follow(.marked(user, upTo: max(member.read, member.received), in: room))
+    core.publish(.marked(user, upTo: max(member.read, member.received), in: room))
     // `writes` has the mark until it is stored, so that a second request for it also waits.
     let number = begin(write, on: core, work)
     core.submit(work) { [self] result in

@@ -28,7 +28,7 @@ extension People {
     }
     noteChange(of: name)
     show(recipient, of: user, on: core)
-    core.follow(.person(name))
+    core.publish(.person(name))
   }
 
   /// Stores the rights of a token that registers a device over HTTP. The report key of the device uses them.

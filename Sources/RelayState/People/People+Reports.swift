@@ -80,7 +80,7 @@ extension People {
     for user in users {
       do {
         try await reload(user, on: core)
-        core.follow(.person(user))
+        core.publish(.person(user))
       } catch {
         reloadInTime(user, on: core)
       }
@@ -109,7 +109,7 @@ extension People {
       let registration = try await store(device, of: name, issuing: key, on: core)
       // The pushes that were decided before are stored before the next read.
       try await reload(name, on: core)
-      core.follow(.person(name))
+      core.publish(.person(name))
       let ended = Set(registration.ended.map(\.user)).subtracting([name])
       await show(Array(ended.union(registration.changed)), on: core)
       return ended.isEmpty ? [] : [.accountEnded]
@@ -189,7 +189,7 @@ extension People {
       return ended
     }
     for other in others { core.hub.setBlocked(isBlocked, other, by: user) }
-    for changes in ended { core.follow(.effects(of: changes)) }
+    for changes in ended { core.publish(.effects(of: changes)) }
   }
 }
 

@@ -204,7 +204,7 @@ package final class People {
     guard !recipient.isEmpty else { return }
     recipient.advance(to: core.moment)
     show(recipient, of: user, on: core)
-    if let name = core.hub.name(of: user) { core.follow(.person(name)) }
+    if let name = core.hub.name(of: user) { core.publish(.person(name)) }
   }
 
   /// Moves the ends of reports after a step of the wall clock, so that the reports age as before. The caller decides the
@@ -241,7 +241,7 @@ package final class People {
       // Other requested changes may have been stored.
       do {
         try await reload(name, on: core)
-        core.follow(.person(name))
+        core.publish(.person(name))
       } catch {
         reloadInTime(name, on: core)
       }
@@ -250,7 +250,7 @@ package final class People {
     noteChange(of: name)
     // Another request may have changed the user again.
     show(recipients[user], of: user, requester: requester, on: core)
-    core.follow(.person(name, hasPushes: hasPushes))
+    core.publish(.person(name, hasPushes: hasPushes))
     return result
   }
 
@@ -282,7 +282,7 @@ package final class People {
     Task {
       await core.retry {
         try await reload(name, on: core)
-        core.follow(.person(name))
+        core.publish(.person(name))
       }
     }
   }

@@ -76,7 +76,7 @@ package final class Zones {
       try await storeNewer(on: core)
       let now = core.hub.now
       while try await core.store.write({ try $0.queue.decideHeldAgain(by: now) }) {}
-      core.follow(.heldDue)
+      core.publish(.heldDue)
     }
   }
 

@@ -104,11 +104,11 @@ extension Rooms {
     switch added {
     case .member(let joined):
       let member = NewMember(user: newcomer.user, name: name, joined: joined, cause: newcomer.cause)
-      core.follow([.joined(member)] + .effects(of: joined.invitations))
+      core.publish([.joined(member)] + .effects(of: joined.invitations))
       guard let handle = core.hub.room(room), core.hub.isMember(newcomer.user, of: handle) else { throw .gone }
       return Added(room: handle, isNew: joined.isNewMember)
     case .invited(let changes):
-      core.follow(.effects(of: changes))
+      core.publish(.effects(of: changes))
       guard let handle = core.hub.room(room) else { throw .gone }
       return Added(room: handle, isNew: changes.made.contains(where: \.isFirst), isInvited: true)
     }

@@ -108,7 +108,7 @@ package final class Rooms {
     for message in undecided {
       core.hub.restoreMessage(message.seq, time: message.time, from: core.hub.user(message.traits.from), in: handle)
     }
-    core.follow(.loaded(LoadedRoom(handle: handle, undecided: undecided, calls: calls)))
+    core.publish(.loaded(LoadedRoom(handle: handle, undecided: undecided, calls: calls)))
     core.hub.resume(handle)
     return handle
   }
