@@ -35,7 +35,7 @@ public struct Planner: Sendable {
   /// True if the sender of a message receives reports about a member, and not only the planned one.
   private func isReported(_ member: PlanMember, of message: MessageFacts) -> Bool {
     let isPlanned: Bool
-    switch member.report {
+    switch member.events {
     case .none: return false
     case .planned(let planned): isPlanned = planned
     case .unplanned: isPlanned = member.recipient.hidesPresence(from: message.sender)
@@ -145,25 +145,25 @@ public struct PlanMember: Sendable {
   public var membership: Membership
   /// The quiet hours that are on now.
   public var quietHours: CurrentQuietHours
-  public var report: MemberReport
+  public var events: EventPlan
 
   public init(
     _ user: UserID, _ recipient: Recipient, as membership: Membership, quietHours: CurrentQuietHours = .none,
-    report: MemberReport = .none
+    events: EventPlan = .none
   ) {
     self.user = user
     self.recipient = recipient
     self.membership = membership
     self.quietHours = quietHours
-    self.report = report
+    self.events = events
   }
 }
 
-/// The reports about one member that the sender of a message receives.
-public enum MemberReport: Equatable, Sendable {
-  /// The sender receives no reports.
+/// The `delivery` events about one member that the sender of a message receives.
+public enum EventPlan: Equatable, Sendable {
+  /// The sender receives no events.
   case none
-  /// The message has a plan of the reports about members who hide their presence. The value is true if the plan
+  /// The message has a plan of the events about members who hide their presence. The value is true if the plan
   /// contains this member.
   case planned(Bool)
   /// The message has no such plan. The member's present preferences count.

@@ -141,7 +141,7 @@ extension HTTPService {
     }
     if received.isFirst {
       for (message, _) in try await core.store.read({ try $0.queue.reported(by: id, limit: PushWorker.maxReported) }) {
-        core.relay.deliveries.reportPush(.onPhone, of: message, to: received.user, on: core)
+        core.relay.deliveries.notifySender(.onPhone, of: message, to: received.user, on: core)
       }
     }
     return .json(200) {

@@ -288,7 +288,7 @@ package actor PushWorker {
         try $0.queue.note(recorded, of: claim.id)
         _ = try $0.queue.retry(claim.id, due: due, note: word, wasTried: false)
       }
-      await reportIfOutdated(claim)
+      await notifyIfOutdated(claim)
     }
   }
 
@@ -391,10 +391,10 @@ package actor PushWorker {
       try $0.queue.note(attempts, of: claim.id)
       _ = try $0.queue.retry(claim.id, due: due, note: note, isUnknown: isUnknown)
     }
-    await reportIfOutdated(claim)
+    await notifyIfOutdated(claim)
   }
 
-  private func reportIfOutdated(_ claim: Claim) async {
+  private func notifyIfOutdated(_ claim: Claim) async {
     guard (try? await store.read { try $0.queue.isOutdated(claim.id) }) == true else { return }
     await listener?(.pushOutdated(of: claim.recipient))
   }

@@ -17,14 +17,14 @@ import Testing
   /// Bob with one device. He is away.
   static func member(
     _ user: UserID = bob, as membership: Membership = .absent, quietHours: ActiveQuietHours? = nil,
-    report: MemberReport = .none,
+    events: EventPlan = .none,
     _ change: (inout Recipient) -> Void = { _ in }
   ) -> PlanMember {
     var recipient = Recipient()
     recipient.devices = [device()]
     change(&recipient)
     return PlanMember(
-      user, recipient, as: membership, quietHours: CurrentQuietHours(quietHours), report: report)
+      user, recipient, as: membership, quietHours: CurrentQuietHours(quietHours), events: events)
   }
 
   static func message(
@@ -226,7 +226,7 @@ import Testing
 
   @Test mutating func `the policy sets the length of a wait`() {
     let planner = Planner(policy: DeliveryPolicy(receiptWait: .seconds(7)))
-    let member = Self.member(as: Self.sessions(Self.session(.active)), report: .unplanned) {
+    let member = Self.member(as: Self.sessions(Self.session(.active)), events: .unplanned) {
       $0.preferences.shareFocus = .none
     }
     #expect(planner.plan(Self.message(), for: [member], now: Self.now, pace: &pace).waits == [bob: .at(7_000)])
@@ -348,53 +348,53 @@ import Testing
 
   static let reports: [(isReported: Bool, member: PlanMember)] = [
     // These members hide nothing: the sender gets the result of the push.
-    (false, member(report: .unplanned)), (false, member(report: .planned(false))),
-    (true, member(report: .unplanned, hidesFocus)), (true, member(report: .unplanned, mutes)),
-    (true, member(report: .planned(false), blocks)),
+    (false, member(events: .unplanned)), (false, member(events: .planned(false))),
+    (true, member(events: .unplanned, hidesFocus)), (true, member(events: .unplanned, mutes)),
+    (true, member(events: .planned(false), blocks)),
     // The sender has requested no reports.
-    (false, member(report: .none, hidesFocus)), (false, member(report: .none, mutes)),
+    (false, member(events: .none, hidesFocus)), (false, member(events: .none, mutes)),
     // The sender gets the planned report later.
-    (false, member(report: .planned(true), hidesFocus)), (false, member(report: .unplanned, blocks)),
+    (false, member(events: .planned(true), hidesFocus)), (false, member(events: .unplanned, blocks)),
     (
       false,
-      member(report: .unplanned) {
+      member(events: .unplanned) {
         hidesFocus(&$0); $0.preferences.shareOnline = .none
       }
     ),
     (
       true,
-      member(report: .planned(false)) {
+      member(events: .planned(false)) {
         hidesFocus(&$0); $0.preferences.shareOnline = .none
       }
     ),
     // A blocked sender does not learn that the message is read or received.
-    (true, member(as: read, report: .planned(false), blocks)),
-    (true, member(as: received, report: .planned(false), blocks)),
-    (true, member(as: sessions(session(.active)), report: .planned(false), blocks)),
-    (true, member(as: recent, report: .planned(false), blocks)),
+    (true, member(as: read, events: .planned(false), blocks)),
+    (true, member(as: received, events: .planned(false), blocks)),
+    (true, member(as: sessions(session(.active)), events: .planned(false), blocks)),
+    (true, member(as: recent, events: .planned(false), blocks)),
     // Other senders may learn it, because they got the report `received`.
-    (false, member(as: read, report: .unplanned, mutes)), (false, member(as: received, report: .unplanned, hidesFocus)),
+    (false, member(as: read, events: .unplanned, mutes)), (false, member(as: received, events: .unplanned, hidesFocus)),
     // The report does not reveal quiet hours, a Focus, or a missing device.
-    (true, member(quietHours: ActiveQuietHours(mode: .hold, until: .at(hour)), report: .unplanned, hidesFocus)),
+    (true, member(quietHours: ActiveQuietHours(mode: .hold, until: .at(hour)), events: .unplanned, hidesFocus)),
     (
       true,
-      member(report: .unplanned) {
+      member(events: .unplanned) {
         hidesFocus(&$0); focus(&$0); $0.preferences.onFocus = .hold
       }
     ),
     (
       true,
-      member(report: .unplanned) {
+      member(events: .unplanned) {
         hidesFocus(&$0); $0.devices = []
       }
     ),
     (
       true,
-      member(report: .unplanned) {
+      member(events: .unplanned) {
         hidesFocus(&$0); $0.devices[0].allowsAlerts = false
       }
     ),
-    (false, member(as: Membership(nil, nil, at: 5, shown: now), report: .unplanned, mutes)),
+    (false, member(as: Membership(nil, nil, at: 5, shown: now), events: .unplanned, mutes)),
   ]
   static let read = Membership(Marks(read: 5, received: 0), nil, at: 5, shown: now)
   static let received = Membership(Marks(read: 0, received: 5), nil, at: 5, shown: now)
@@ -411,28 +411,28 @@ import Testing
 
   @Test(arguments: waiting)
   mutating func `the report about a muted room waits as long as a push would`(end: Int64, membership: Membership) {
-    let member = Self.member(as: membership, report: .unplanned, Self.mutes)
+    let member = Self.member(as: membership, events: .unplanned, Self.mutes)
     let waits = plan(Self.message(), member)
     #expect(waits == Plan(waits: [bob: .at(end)], outcomes: [.none(.muted)]))
     #expect(plan(Self.message(), member, at: .at(end)).reports == [bob])
-    #expect(plan(Self.message(), Self.member(as: membership, report: .none, Self.mutes)).waits.isEmpty)
+    #expect(plan(Self.message(), Self.member(as: membership, events: .none, Self.mutes)).waits.isEmpty)
   }
 
   @Test mutating func `the sender gets no report while a member waits`() {
     let plan = plan(
-      Self.message(), Self.member(as: Self.sessions(Self.session(.idle)), report: .unplanned, Self.hidesFocus))
+      Self.message(), Self.member(as: Self.sessions(Self.session(.idle)), events: .unplanned, Self.hidesFocus))
     #expect(plan.reports.isEmpty && plan.waits == [bob: .at(5_000)])
   }
 
   @Test mutating func `a call is reported at once`() {
-    let member = Self.member(report: .unplanned, Self.blocks)
+    let member = Self.member(events: .unplanned, Self.blocks)
     #expect(plan(Self.message(PushRequest(kind: .call)), member).reports == [bob])
-    let planned = Self.member(report: .planned(true), Self.hidesFocus)
+    let planned = Self.member(events: .planned(true), Self.hidesFocus)
     #expect(plan(Self.message(PushRequest(kind: .call)), planned).reports == [bob])
   }
 
   @Test mutating func `the sender gets no report about a message that is not pushed`() {
-    let member = Self.member(report: .unplanned, Self.hidesFocus)
+    let member = Self.member(events: .unplanned, Self.hidesFocus)
     #expect(plan(Self.message(PushRequest(isAsked: false)), member).reports.isEmpty)
     #expect(plan(Self.message(MessageTraits(from: ann, isDeleted: true)), member).reports.isEmpty)
   }
@@ -440,11 +440,11 @@ import Testing
   // MARK: The result of a push
 
   @Test(arguments: [
-    (true, member(report: .unplanned)), (true, member(report: .planned(false))), (false, member(report: .none)),
-    (false, member(report: .planned(true))), (false, member(report: .unplanned, hidesFocus)),
-    (false, member(report: .unplanned, mutes)), (false, member(report: .planned(false), blocks)),
-    (false, member(report: .unplanned) { $0.preferences.shareOnline = .none }),
-    (true, member(report: .planned(false)) { $0.preferences.shareOnline = .none }),
+    (true, member(events: .unplanned)), (true, member(events: .planned(false))), (false, member(events: .none)),
+    (false, member(events: .planned(true))), (false, member(events: .unplanned, hidesFocus)),
+    (false, member(events: .unplanned, mutes)), (false, member(events: .planned(false), blocks)),
+    (false, member(events: .unplanned) { $0.preferences.shareOnline = .none }),
+    (true, member(events: .planned(false)) { $0.preferences.shareOnline = .none }),
   ])
   func `the sender gets a result only if it reveals nothing`(isReported: Bool, member: PlanMember) {
     #expect(Planner().reportsResult(of: Self.message(), about: member, now: Self.now) == isReported)
@@ -452,7 +452,7 @@ import Testing
 
   @Test func `the sender gets the result of a call even if a report is planned`() {
     let call = Self.message(PushRequest(kind: .call))
-    #expect(Planner().reportsResult(of: call, about: Self.member(report: .planned(true)), now: Self.now))
+    #expect(Planner().reportsResult(of: call, about: Self.member(events: .planned(true)), now: Self.now))
   }
 
   // MARK: Decisions

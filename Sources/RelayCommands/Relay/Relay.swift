@@ -243,7 +243,7 @@ package final class Relay: ChangePublisher {
 
   fileprivate func pushEnded(_ event: PushWorker.Event, on core: isolated Core) {
     switch event {
-    case .ended(let state, let message, let user): deliveries.reportPush(state, of: message, to: user, on: core)
+    case .ended(let state, let message, let user): deliveries.notifySender(state, of: message, to: user, on: core)
     case .deviceForgotten(let user): people.reloadInTime(user, on: core)
     case .pushOutdated(let user): core.publish(.person(user))
     }

@@ -8,14 +8,14 @@ package import RelayRequests
 package import RelayState
 import RelayStore
 
-/// The delivery of messages: makes the plan of pushes for each message, stores the pushes, and sends the reports.
+/// The delivery of messages: makes the plan of pushes for each message, stores the pushes, and sends the `delivery` events.
 ///
 /// The relay creates one object, and the methods run on the hub's thread.
 package final class Deliveries {
   /// The pushes that are decided again after a change.
   package let holds: Holds
   private var undecided = UndecidedTraits()
-  private var reports = ReportedMessages()
+  private var tracked = TrackedMessages()
   private var planner: Planner
   private var pace = PushPace()
   /// The last messages that mention many members at once.
@@ -83,10 +83,10 @@ package final class Deliveries {
     let members = users.compactMap { user -> PlanMember? in
       guard let name = core.hub.name(of: user) else { return nil }
       let recipient = recipients[user]
-      // The hub has selected members who have no session and are not within the grace. The reports about members who
+      // The hub has selected members who have no session and are not within the grace. The events about members who
       // hide their presence are planned later, from the same preferences.
       return PlanMember(
-        name, recipient, as: membership, quietHours: zones.quietHours(of: recipient, at: time), report: .unplanned
+        name, recipient, as: membership, quietHours: zones.quietHours(of: recipient, at: time), events: .unplanned
       )
     }
     return plan(PlanMessage(message, in: room, at: time), for: members, now: time, on: core)
@@ -108,7 +108,7 @@ package final class Deliveries {
     return (Set(members.filter { !pace.admits(.call, from: sender, to: $0) }), pace.rest)
   }
 
-  /// Keeps the traits of a stored message for the decisions that follow, and begins its reports.
+  /// Keeps the traits of a stored message for the decisions that follow, and tracks it for `delivery` events.
   /// - Parameter waits: True if the pushes of some members are decided later.
   private func stored(
     _ seq: Int64, _ traits: MessageTraits, at time: Timestamp, in room: RoomHandle, waits: Bool, isReported: Bool,
@@ -116,12 +116,12 @@ package final class Deliveries {
   ) {
     // The traits contain the sender's name. The hub may have forgotten that user when the message is decided.
     if waits || !traits.isPlain { undecided[room, seq] = traits }
-    if isReported { report(seq, traits, at: time, in: room, on: core) }
+    if isReported { track(seq, traits, at: time, in: room, on: core) }
   }
 
-  /// Sends the reports of a message whose pushes are stored, and wakes the push worker.
+  /// Sends the events about a message whose pushes are stored, and wakes the push worker.
   package func conclude(_ plan: Plan, _ seq: Int64, in room: RoomHandle, on core: isolated Core) {
-    for user in plan.reports { sendReport(.pushed, about: user, of: seq, in: room, on: core) }
+    for user in plan.reports { sendEvent(.pushed, about: user, of: seq, in: room, on: core) }
     if !plan.pushes.isEmpty { pushed(heldUntil: plan.holdEnd, on: core) }
   }
 
@@ -131,12 +131,12 @@ package final class Deliveries {
     if let end { holds.expectEnd(by: end, on: core) }
   }
 
-  /// Cancels the planned reports of a deleted message, and makes sure that no push of it is decided.
+  /// Cancels the planned events of a deleted message, and makes sure that no push of it is decided.
   private func deleted(_ seq: Int64, from sender: UserID, in room: RoomHandle, on core: isolated Core) {
     var traits = undecided[room, seq] ?? MessageTraits(from: sender)
     traits.isDeleted = true
     if (core.hub.position(of: room)?.seq ?? 0) >= seq { undecided[room, seq] = traits }
-    reports.cancelPlan(of: seq, in: room)
+    tracked.cancelPlan(of: seq, in: room)
   }
 
   /// Forgets the traits of the decided messages: all messages of the room up to `seq`.
@@ -144,7 +144,7 @@ package final class Deliveries {
 
   package func forget(_ room: RoomHandle) {
     undecided.forget(room)
-    reports.forget(room)
+    tracked.forget(room)
   }
 
   // MARK: Due members
@@ -237,10 +237,10 @@ package final class Deliveries {
       var membership = Membership(member.marks, member.presence, at: message.seq, shown: message.shown)
       membership.isRoomTooLarge = isCrowded
       membership.sessions += inbox.sessions(of: user, in: name, at: message.seq, shown: message.shown, on: core)
-      let report = report(about: user, of: message.seq, in: room, now: now)
+      let events = eventPlan(about: user, of: message.seq, in: room, now: now)
       let plan = plan(
         PlanMessage(traits(of: message, in: room, to: userName, hub), in: name, at: message.time),
-        for: [PlanMember(userName, recipient, as: membership, quietHours: quietHours, report: report)], now: now,
+        for: [PlanMember(userName, recipient, as: membership, quietHours: quietHours, events: events)], now: now,
         on: core)
       let wait = plan.waits[userName]
       round.decided.append(DecidedSeq(message.seq, wait: wait.map { $0 - now }))
@@ -263,56 +263,56 @@ package final class Deliveries {
 
   package func alarmFired(on core: isolated Core) {
     holds.endDue(on: core)
-    reportHidden(on: core)
+    sendPlannedEvents(on: core)
   }
 
-  /// Shifts the waits and the planned reports, so that they keep their length. The hub has re-armed its own alarms.
+  /// Shifts the waits and the planned events, so that they keep their length. The hub has re-armed its own alarms.
   package func clockWasSet(by step: Duration, on core: isolated Core) {
-    reports.movePlans(by: step)
+    tracked.movePlans(by: step)
     holds.move(by: step)
-    core.setAlarm(reports.nextPlan, for: .reports)
+    core.setAlarm(tracked.nextPlan, for: .reports)
   }
 
-  // MARK: Reports
+  // MARK: Events for the senders
 
-  /// Starts the reports about a message, except in large rooms, which reveal nothing about their members.
-  private func report(
+  /// Tracks a message, except in large rooms, which reveal nothing about their members.
+  private func track(
     _ seq: Int64, _ message: MessageTraits, at time: Timestamp, in room: RoomHandle, on core: isolated Core
   ) {
     let hub = core.hub
     guard !hub.isLarge(room) else { return }
-    reports[room, seq] = message
+    tracked[room, seq] = message
     guard hub.pushes(room), let due = message.facts(at: time).hiddenReportTime(core.settings.policy),
       let sender = hub.user(message.from)
     else { return }
-    reports.plan(seq, in: room, of: Set(hub.hidden(in: room, from: sender)), at: due)
-    core.setAlarm(reports.nextPlan, for: .reports)
+    tracked.plan(seq, in: room, of: Set(hub.hidden(in: room, from: sender)), at: due)
+    core.setAlarm(tracked.nextPlan, for: .reports)
   }
 
-  /// Sends the planned reports that are due.
-  private func reportHidden(on core: isolated Core) {
+  /// Sends the planned events that are due.
+  private func sendPlannedEvents(on core: isolated Core) {
     let hub = core.hub
-    for (room, seq, users) in reports.takePlanned(by: hub.now) {
-      // This includes recipients who have shown their presence again since then: the relay has not reported their push.
+    for (room, seq, users) in tracked.takePlanned(by: hub.now) {
+      // This includes recipients who have shown their presence again since then: the relay has sent no event about their push.
       for user in users.sorted(by: { $0.rawValue < $1.rawValue }) where hub.isMember(user, of: room) {
-        if let name = hub.name(of: user) { sendReport(.pushed, about: name, of: seq, in: room, on: core) }
+        if let name = hub.name(of: user) { sendEvent(.pushed, about: name, of: seq, in: room, on: core) }
       }
     }
-    core.setAlarm(reports.nextPlan, for: .reports)
+    core.setAlarm(tracked.nextPlan, for: .reports)
   }
 
-  /// The kind of report about a member that the sender of a message receives.
-  private func report(about user: UserHandle, of seq: Int64, in room: RoomHandle, now: Timestamp) -> MemberReport {
-    guard reports[room, seq] != nil else { return .none }
-    return reports.isPlanned(user, of: seq, in: room, at: now).map(MemberReport.planned) ?? .unplanned
+  /// The plan of the events about a member that the sender of a message receives.
+  private func eventPlan(about user: UserHandle, of seq: Int64, in room: RoomHandle, now: Timestamp) -> EventPlan {
+    guard tracked[room, seq] != nil else { return .none }
+    return tracked.isPlanned(user, of: seq, in: room, at: now).map(EventPlan.planned) ?? .unplanned
   }
 
   /// Sends a `delivery` event about a recipient to the sender of the message, unless the sender already has this state.
-  private func sendReport(
+  private func sendEvent(
     _ state: DeliveryState, about recipient: UserID, of seq: Int64, in room: RoomHandle, on core: isolated Core
   ) {
     guard let name = core.hub.name(of: room),
-      let sender = reports.record(state, about: recipient, of: seq, in: room).flatMap(core.hub.user)
+      let sender = tracked.record(state, about: recipient, of: seq, in: room).flatMap(core.hub.user)
     else { return }
     core.hub.push(
       JSONWriter.object {
@@ -324,32 +324,32 @@ package final class Deliveries {
       }, to: sender)
   }
 
-  /// Reports that a member has received the messages up to `seq`.
-  func reportReceived(_ room: RoomHandle, _ user: UserHandle, upTo seq: Int64, on core: isolated Core) {
+  /// Notifies the senders of the tracked messages up to `seq` that a member has received them.
+  func sendReceived(_ room: RoomHandle, _ user: UserHandle, upTo seq: Int64, on core: isolated Core) {
     guard let name = core.hub.name(of: user) else { return }
-    for message in reports.messages(in: room, upTo: seq, for: name) {
+    for message in tracked.messages(in: room, upTo: seq, for: name) {
       // A sender whom the recipient has blocked receives no receipts.
-      guard let sender = reports[room, message]?.from, !recipients[user].blocked.contains(sender)
+      guard let sender = tracked[room, message]?.from, !recipients[user].blocked.contains(sender)
       else { continue }
-      sendReport(.received, about: name, of: message, in: room, on: core)
+      sendEvent(.received, about: name, of: message, in: room, on: core)
     }
   }
 
-  /// Reports the result of a push.
-  package func reportPush(
+  /// Notifies the sender of a tracked message of the result of a push.
+  package func notifySender(
     _ state: DeliveryState, of message: MessageReference, to recipient: UserID, on core: isolated Core
   ) {
     let hub = core.hub
-    guard let room = hub.room(message.room), let traits = reports[room, message.seq] else { return }
+    guard let room = hub.room(message.room), let traits = tracked[room, message.seq] else { return }
     // A user who is not a member may not be in memory. The preferences of such a user are unknown.
     guard let user = hub.user(recipient), hub.isMember(user, of: room) else { return }
     let now = hub.now
     let member = PlanMember(
       recipient, recipients[user], as: .absent,
-      report: report(about: user, of: message.seq, in: room, now: now))
+      events: eventPlan(about: user, of: message.seq, in: room, now: now))
     let planned = PlanMessage(traits, in: message.room, at: now)
     guard planner.reportsResult(of: planned, about: member, now: now) else { return }
-    sendReport(state, about: recipient, of: message.seq, in: room, on: core)
+    sendEvent(state, about: recipient, of: message.seq, in: room, on: core)
   }
 }
 
@@ -361,8 +361,8 @@ extension Deliveries: Follower {
     case .joined(let member):
       // The user is a recipient of the messages that follow, and of those since the invitation.
       guard member.joined.isNewMember, let room = core.hub.room(member.joined.record.room) else { return }
-      reports.joined(member.name, room, after: member.joined.read)
-    case .left(let member): reports.left(member.name, member.handle)
+      tracked.joined(member.name, room, after: member.joined.read)
+    case .left(let member): tracked.left(member.name, member.handle)
     case .loaded(let loaded):
       for message in loaded.undecided {
         stored(
@@ -372,7 +372,7 @@ extension Deliveries: Follower {
     case .pushed(let end): pushed(heldUntil: end, on: core)
     case .heldDue: holds.end(on: core)
     case .person(let user, let hasPushes): holds.reconsider(user, hasPushes: hasPushes, on: core)
-    case .marked(let user, let seq, let room): reportReceived(room, user, upTo: seq, on: core)
+    case .marked(let user, let seq, let room): sendReceived(room, user, upTo: seq, on: core)
     case .edited, .annotated, .role, .restricted, .record, .roomDeleted, .call, .invitations, .userAccess, .listChanged,
       .erasing:
       break
@@ -391,7 +391,7 @@ extension Deliveries: Follower {
       core.hub.setRead(answered, sender, in: message.handle)
     } else {
       // The sender has read all earlier messages.
-      reportReceived(message.handle, sender, upTo: stored.seq, on: core)
+      sendReceived(message.handle, sender, upTo: stored.seq, on: core)
     }
   }
 }

@@ -168,7 +168,7 @@ package final class Messages {
       : (users: [], needsWait: false)
     // The store may commit a join before this message. The push of the new member is then decided after the commit.
     let needsWait = away.needsWait || isAsked && rooms.isBeingJoined(room)
-    let delivery = deliveries.deliveryReport(
+    let delivery = deliveries.deliverySummary(
       of: traits, in: handle, room, showsPresence: showsPresence, on: core)
     // A reply mentions the sender of the answered message. Only the store can find this sender.
     let isReply = isAsked && draft.replyTo != nil

@@ -24,14 +24,14 @@ package final class PlannedMessage: Sendable {
   package let plan: Plan
   /// True if the pushes of some members are decided later.
   package let isWaitedFor: Bool
-  package let delivery: DeliveryReport?
+  package let delivery: DeliverySummary?
 
   package var isCall: Bool { traits.push.kind == .call }
 
   package init(
     accepted: ContinuousClock.Instant, queued: QueuedMessage, handle: RoomHandle, session: SessionHandle?,
     traits: MessageTraits, isReported: Bool, isCrowded: Bool, away: [UserHandle], ticket: MessageDecisions.Ticket,
-    plan: Plan, isWaitedFor: Bool, delivery: DeliveryReport?
+    plan: Plan, isWaitedFor: Bool, delivery: DeliverySummary?
   ) {
     (self.accepted, self.queued, self.handle, self.session) = (accepted, queued, handle, session)
     (self.traits, self.isReported, self.isCrowded, self.away) = (traits, isReported, isCrowded, away)
@@ -43,15 +43,15 @@ package final class PlannedMessage: Sendable {
 package struct SentMessage: Sendable {
   package var stored: Appended
   /// Is `nil` for a duplicate, and in a room that pushes nothing.
-  package var delivery: DeliveryReport?
+  package var delivery: DeliverySummary?
 
-  package init(stored: Appended, delivery: DeliveryReport? = nil) {
+  package init(stored: Appended, delivery: DeliverySummary? = nil) {
     (self.stored, self.delivery) = (stored, delivery)
   }
 }
 
 /// The member `delivery` of the reply to `send`: the users that the message reaches, as far as the sender may know.
-package struct DeliveryReport: Equatable, Sendable {
+package struct DeliverySummary: Equatable, Sendable {
   package var live = 0
   package var push = 0
   package var waiting = 0
@@ -64,7 +64,7 @@ package struct DeliveryReport: Equatable, Sendable {
 }
 
 extension JSONWriter.Object {
-  package mutating func members(of delivery: DeliveryReport) {
+  package mutating func members(of delivery: DeliverySummary) {
     integer("live", delivery.live)
     integer("push", delivery.push)
     integer("waiting", delivery.waiting)
