@@ -38,8 +38,8 @@ package final class Relay: ChangePublisher {
   package let calls: Calls
   package let audit: AuditLog
   private let clockSteps: ClockSteps
-  /// The components that act on each change after its commit, in this order: the rooms show it in the hub, which sends
-  /// the events, the sender of a message gets the reply, and all others follow.
+  /// The components that act on each change, in this order: the rooms show it in the hub, which sends the events, the
+  /// sender of a message gets the reply, and all others follow. ``Follower`` has the time of each change.
   let followers:
     Followers<
       Rooms, SenderReplies, Inbox, Calls, Deliveries, People, Invitations, LateWriter, AuditLog, Restrictions

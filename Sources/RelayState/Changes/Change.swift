@@ -6,8 +6,9 @@ package import RelayStore
 
 /// An event with all that the followers need to know about it. Most cases are changes that a transaction has stored.
 ///
-/// Rooms that store nothing make no changes. An erasure passes on changes only of the rooms in memory. Large
-/// cases are `indirect`, and a message is an object, so that a copy for a follower is cheap.
+/// Rooms that store nothing make no changes. For a room that is not in memory, an erasure publishes only the ends of
+/// calls and the changes of invitations, with the rooms that these delete. It publishes no messages and no memberships.
+/// Large cases are `indirect`, and a message is an object, so that a copy for a follower is cheap.
 package enum Change {
   /// A message. The response to a notification is one, too.
   case sent(SentChange)

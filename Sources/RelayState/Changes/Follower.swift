@@ -2,11 +2,16 @@
 
 /// A component that acts on changes.
 ///
-/// Each follower receives all changes, in the order of ``Relay/followers``. The completion of a commit passes on what it
-/// has changed before the next commit is shown, so that the followers see rooms, messages and members in the order of the
-/// store. ``Change/loaded(_:)``, ``Change/pushed(heldUntil:)``, ``Change/heldDue``, ``Change/person(_:)``,
-/// ``Change/listChanged(of:)`` and the ends of invitations by a block come later, and ``Change/marked(_:upTo:in:)`` may
-/// come before its commit. A follower must not wait. It reads and writes the store in a task of its own.
+/// Each follower receives all changes, in the order of `Relay.followers`. A follower must not wait. It reads and writes
+/// the store in a task of its own.
+///
+/// | change | published |
+/// |---|---|
+/// | ``Change/marked(_:upTo:in:)`` | when the hub has raised the mark, perhaps before it is stored |
+/// | ``Change/loaded(_:)``, ``Change/pushed(heldUntil:)``, ``Change/heldDue`` | some time after the commit |
+/// | ``Change/person(_:hasPushes:)``, ``Change/listChanged(of:)`` | some time after the commit |
+/// | ends of invitations by a block | some time after the commit |
+/// | all others | in the completion of the commit, before the next commit is shown: in the order of the store |
 package protocol Follower: AnyObject {
   func follow(_ change: Change, on core: isolated Core)
 }

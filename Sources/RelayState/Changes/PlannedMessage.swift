@@ -18,7 +18,8 @@ package final class PlannedMessage: Sendable {
   package let traits: MessageTraits
   package let isReported: Bool
   package let isCrowded: Bool
-  /// The members without a session.
+  /// The members that need no wait, see ``Hub/away(in:sender:rings:isReported:named:)``. With a decided ticket, the
+  /// relay decides their pushes together with the message. Is empty if the message requests no push.
   package let away: [UserHandle]
   package let ticket: MessageDecisions.Ticket
   package let plan: Plan
