@@ -60,8 +60,7 @@ package final class Deliveries {
   // MARK: A message that is sent
 
   /// Chooses if the relay decides the pushes of a message with the message itself or later, for the members that need no
-  /// wait.
-  /// The caller returns each ticket once, to ``end(_:)``.
+  /// wait. Returns a ticket. The caller must pass it to ``end(_:)`` once.
   /// - Parameter isComplete: False if a fact about the message is known only when it is stored.
   package func begin(
     for users: [UserHandle], in room: RoomHandle, isComplete: Bool, on core: isolated Core
@@ -122,11 +121,11 @@ package final class Deliveries {
   /// Sends the events about a message whose pushes are stored, and wakes the push worker.
   package func conclude(_ plan: Plan, _ seq: Int64, in room: RoomHandle, on core: isolated Core) {
     for user in plan.reports { sendEvent(.pushed, about: user, of: seq, in: room, on: core) }
-    if !plan.pushes.isEmpty { pushed(heldUntil: plan.holdEnd, on: core) }
+    if !plan.pushes.isEmpty { wakeWorker(heldUntil: plan.holdEnd, on: core) }
   }
 
-  /// Sends the stored pushes that are due.
-  private func pushed(heldUntil end: Timestamp?, on core: isolated Core) {
+  /// Wakes the push worker, and sets the alarm for the end of the first hold.
+  private func wakeWorker(heldUntil end: Timestamp?, on core: isolated Core) {
     worker.wake()
     if let end { holds.expectEnd(by: end, on: core) }
   }
@@ -193,7 +192,7 @@ package final class Deliveries {
         }
       }
     } then: { [self, rounds] result in
-      conclude(rounds, result, on: core)
+      roundsEnded(rounds, result, on: core)
       decideNextSlice(on: core)
     }
   }
@@ -204,7 +203,7 @@ package final class Deliveries {
     core.later { [self] in decideDue(on: core) }
   }
 
-  private func conclude(_ rounds: [Round], _ result: Result<Void, StoreError>, on core: isolated Core) {
+  private func roundsEnded(_ rounds: [Round], _ result: Result<Void, StoreError>, on core: isolated Core) {
     for round in rounds {
       defer { memory.release(round.name, on: core) }
       switch result {
@@ -369,7 +368,7 @@ extension Deliveries: Follower {
           message.seq, message.traits, at: message.time, in: loaded.handle, waits: true, isReported: message.reports,
           on: core)
       }
-    case .pushed(let end): pushed(heldUntil: end, on: core)
+    case .pushed(let end): wakeWorker(heldUntil: end, on: core)
     case .heldDue: holds.end(on: core)
     case .person(let user, let hasPushes): holds.reconsider(user, hasPushes: hasPushes, on: core)
     case .marked(let user, let seq, let room): sendReceived(room, user, upTo: seq, on: core)
