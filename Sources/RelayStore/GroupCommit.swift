@@ -4,10 +4,10 @@ import RelayDelivery
 import RelayProtocol
 import Synchronization
 
-/// The writer's queue. Combines queued work items into transactions.
+/// The group commit: collects work items from all threads, and commits them in groups.
 ///
-/// Any thread may call `append`, `beginSetDrain`, `goesOn`, `stop` and `checkFiles`. `commitNext`, `boundLog` and
-/// `end` run on the writer's queue. `closeRun` runs after the database is closed.
+/// Any thread may call `append`, `beginDelayedDrain`, `continueDrain`, `stop` and `checkFiles`. `commitNext`, `boundLog`
+/// and `end` run on the writer's queue. `closeRun` runs after the database is closed.
 final class GroupCommit: Sendable {
   struct Work: Sendable {
     /// The submitter's estimate of the rows that the work writes.
@@ -49,15 +49,15 @@ final class GroupCommit: Sendable {
   private let clock: StoreClock
   private let aging: Mutex<AgingClock>
   private let onCommit: @Sendable ([Completion]) -> Void
-  // Safe: used only in `commitNext`, which GRDB's serial writer queue calls.
+  // Safe: used only on the writer's queue. Its `updates` is a constant with its own lock, for all threads.
   nonisolated(unsafe) private let cache = WriterCache()
 
   var updates: UpdateListener { cache.updates }
 
-  // Safe for the same reason.
+  // Safe: used only on the writer's queue.
   nonisolated(unsafe) private let log: LogBound
 
-  // Safe for the same reason. Is `nil` without a journal.
+  // Safe: used only on the writer's queue. Is `nil` without a journal.
   nonisolated(unsafe) private let rows: JournaledRows?
 
   // Safe: used on the writer's queue, and in `closeRun` after the database is closed, when nothing else can run. Is
@@ -129,7 +129,7 @@ final class GroupCommit: Sendable {
   }
 
   /// Begins the drain that was set for later. Returns false if the queue is empty, or if a drain is in progress.
-  func beginSetDrain() -> Bool {
+  func beginDelayedDrain() -> Bool {
     queue.withLock { queue in
       queue.isDrainSet = false
       guard !queue.isDraining, !queue.works.isEmpty else { return false }
@@ -166,7 +166,7 @@ final class GroupCommit: Sendable {
 
   /// Call after `commitNext`. Returns true if work is left; the caller must then call `commitNext` again. Otherwise it
   /// ends the drain, and the next `append` starts one.
-  func goesOn() -> Bool {
+  func continueDrain() -> Bool {
     queue.withLock { queue in
       queue.isDraining = !queue.works.isEmpty
       return queue.isDraining
@@ -240,15 +240,15 @@ final class GroupCommit: Sendable {
       cache.removeAll()
       let failure = damage.noted(ofCommit: (error as? GroupedMessages.UndoFailure)?.cause ?? error)
       let error = rows?.failed(failure) ?? failure
-      guard error != .tooLarge else { return commitLess(works, db) }
+      guard error != .tooLarge else { return commitFirstHalf(works, db) }
       if let end = rows?.end { queue.withLock { $0.end = end } }
       count(works.count, since: began, hasFailed: true)
       return works.map { $0.task.failed(error) }
     }
   }
 
-  /// Commits a half of works that are too large together. A single one fails.
-  private func commitLess(_ works: [Work], _ db: Database) -> [Completion] {
+  /// Commits the first half of works that are too large together, and puts the others back. A single one fails.
+  private func commitFirstHalf(_ works: [Work], _ db: Database) -> [Completion] {
     guard works.count > 1 else { return works.map { $0.task.failed(.tooLarge) } }
     putBack(works[(works.count / 2)...])
     return commit(Array(works[..<(works.count / 2)]), db)

@@ -172,7 +172,7 @@ public final class Store: Sendable {
     case .now: Self.drain(writer, pool, threads)
     case .later:
       DispatchQueue.global().asyncAfter(deadline: .now() + Self.maxWait) { [writer, pool, threads] in
-        if writer.beginSetDrain() { Self.drain(writer, pool, threads) }
+        if writer.beginDelayedDrain() { Self.drain(writer, pool, threads) }
       }
     }
   }
@@ -180,7 +180,7 @@ public final class Store: Sendable {
   /// Commits one group after the other, each in its own turn, so that other users of the writer's thread get it in
   /// between.
   private static func drain(_ writer: GroupCommit, _ pool: DatabasePool, _ threads: StoreThreads) {
-    threads.write(pool, writer.commitNext) { if writer.goesOn() { drain(writer, pool, threads) } }
+    threads.write(pool, writer.commitNext) { if writer.continueDrain() { drain(writer, pool, threads) } }
   }
 
   /// Stores the position of a log that has got records without rows.
@@ -222,7 +222,7 @@ public final class Store: Sendable {
     // lost, because the next start reads the log.
     let isClean = try? pool.barrierWriteWithoutTransaction { db in
       // Another thread may have appended a work item and not requested its drain yet.
-      repeat { writer.commitNext(db) } while writer.goesOn()
+      repeat { writer.commitNext(db) } while writer.continueDrain()
       return writer.end(db)
     }
     reads.end()
