@@ -10,7 +10,7 @@ import Testing
   @Test func `work in the background is repeated after a failure that may pass, but not after a damage`() async throws {
     try await TestRelay.run { test async throws in
       for error in [StoreError.unavailable(reason: "full"), .failed(reason: "constraint"), .beingErased] {
-        let isRepeated = await test.core.mayRepeat(after: error)
+        let isRepeated = await test.core.waitBeforeRetry(after: error)
         #expect(isRepeated, "\(error)")
       }
       // Each refused request would add work that never ends.
@@ -19,11 +19,11 @@ import Testing
         .notMember, .tooLarge,
       ]
       for error in lasting {
-        let isRepeated = await test.core.mayRepeat(after: error)
+        let isRepeated = await test.core.waitBeforeRetry(after: error)
         #expect(!isRepeated, "\(error)")
       }
       await test.core.retire()
-      let isRepeatedAtEnd = await test.core.mayRepeat(after: StoreError.unavailable(reason: "full"))
+      let isRepeatedAtEnd = await test.core.waitBeforeRetry(after: StoreError.unavailable(reason: "full"))
       #expect(!isRepeatedAtEnd)
     }
   }

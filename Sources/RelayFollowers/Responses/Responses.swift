@@ -103,7 +103,7 @@ package final class Responses {
         }
         write(found, to: session, on: core)
       } catch {
-        let isAgain = await core.mayRepeat(after: error)
+        let isAgain = await core.waitBeforeRetry(after: error)
         sessions[session]?.isAgain = isAgain
       }
     } while sessions[session]?.isAgain == true

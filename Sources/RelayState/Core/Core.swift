@@ -48,6 +48,7 @@ package actor Core {
     diagnostics = Diagnostics(log)
   }
 
+  /// Replaces the settings. The caller passes them on to the components that keep values of their own.
   package func use(_ settings: RelaySettings) { self.settings = settings }
 
   /// Ends the start. Throws `CancellationError` if the relay has begun to end before.
@@ -62,7 +63,7 @@ package actor Core {
   /// Makes `/ready` answer 503 from now on, so that clients connect elsewhere.
   package func retire() { stage = .stopping }
 
-  /// Sets the next time at which work is due. With `nil` none is.
+  /// Sets an alarm. `nil` clears it.
   package func setAlarm(_ time: Timestamp?, for alarm: Alarms.Kind) {
     alarms[alarm] = time
     armAlarm()
@@ -78,6 +79,7 @@ package actor Core {
     setAlarm(alarms[alarm].map { $0 + step }, for: alarm)
   }
 
+  /// True if the time of the alarm has come. The alarm stays set.
   package func isDue(_ alarm: Alarms.Kind) -> Bool { alarms.isDue(alarm, at: hub.now) }
 
   /// Arms the hub's alarm, which fires once.
@@ -95,6 +97,15 @@ package actor Core {
 
   /// Passes changes of one commit on to the followers, one after the other.
   package func publish(_ changes: [Change]) { for change in changes { publish(change) } }
+
+  // MARK: Transactions
+  //
+  // | method | use |
+  // |---|---|
+  // | `commit` | a command changes rooms, messages or users, and followers act on it |
+  // | `append` | a message is stored: the cheapest way, because each message takes it |
+  // | `submit` | the hub or a component must follow in the order of the commits, or the caller does not wait |
+  // | `store.write` | nothing in memory depends on the order of the commit |
 
   /// Runs `work` in a transaction, and then `completion` on the hub's thread. The completions have the order of the
   /// commits.
@@ -172,7 +183,7 @@ package actor Core {
       do {
         return try await work()
       } catch {
-        guard await mayRepeat(after: error) else { return }
+        guard await waitBeforeRetry(after: error) else { return }
       }
     }
   }
@@ -183,10 +194,10 @@ package actor Core {
     await retry { while stage != .stopping, try await slice() {} }
   }
 
-  /// Logs the failure of work in the background, and waits before the work is repeated.
+  /// Logs the failure of work in the background, and waits if the work may be repeated.
   /// - Returns: False if the work must not be repeated: the relay stops, or a repetition would fail, too. A damage lasts
   ///   until the relay is started again, and each refused request would add work that repeats until then.
-  package func mayRepeat(after error: any Error) async -> Bool {
+  package func waitBeforeRetry(after error: any Error) async -> Bool {
     let isTemporary = requestError(error).code.isTemporary  // logs the failure
     guard isTemporary, (error as? StoreError)?.isLasting != true else { return false }
     try? await Task.sleep(for: Self.storePause)

@@ -203,7 +203,7 @@ extension People {
     } catch {
       // Until the store works again, the relay hides the Focus: it might not be shared with the viewer.
       for watching in watches { core.hub.relate(watching, isRelated: false, isEvaluated: true) }
-      if await core.mayRepeat(after: error) { evaluateWatches(of: session, viewer, on: core) }
+      if await core.waitBeforeRetry(after: error) { evaluateWatches(of: session, viewer, on: core) }
       return
     }
     // The session may have got a token with other rights during the read. Its own check may have run before this one.
