@@ -114,9 +114,12 @@ static void dispatch(relay_hub_t *hub, relay__timer_t *timer) {
   }
 }
 
-/* Ends an iteration, see the top of this file. After a pause of the process all timers are late. They then
- * run in the next iteration, because this one first has to read what clients have sent during the pause:
- * otherwise their sessions would be closed as silent. */
+/* Ends an iteration, see the top of this file: runs the timers, reads on, delivers the events, and writes or
+ * postpones the write. While the hub is held, it only answers the held requests.
+ *
+ * After a pause of the process all timers are late. They then run in the next iteration, because this one
+ * first has to read what clients have sent during the pause: otherwise their sessions would be closed as
+ * silent. */
 void relay__tick(relay_hub_t *hub) {
   if (!relay__service_begins(hub)) {
     uv_timer_stop(&hub->timers.wake); /* its timers may be due, and would wake the loop without an end */

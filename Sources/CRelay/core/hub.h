@@ -24,14 +24,15 @@ typedef struct relay__loop {
   uv_loop_t uv;
   uv_prepare_t prepare;
   uv_async_t wake;
-  uv_idle_t again;  /* while it runs, the loop polls without a wait */
-  pthread_t thread; /* of relay_hub_run() */
-  bool is_running;  /* relay_hub_run() has not returned */
-  bool stops, is_over;
+  uv_idle_t again;    /* while it runs, the loop polls without a wait */
+  pthread_t thread;   /* of relay_hub_run() */
+  bool is_running;    /* relay_hub_run() has not returned */
+  bool stops;         /* relay_hub_stop() was called: the loop ends after this iteration */
+  bool is_over;       /* the loop has ended, and its handles are closed */
   bool was_late;      /* the last iteration has postponed its timers, see relay__tick() */
   bool has_more;      /* a session had more behind a full read */
-  uint32_t postponed; /* iterations since the last write */
-  uint32_t iteration;
+  uint32_t postponed; /* consecutive iterations that have postponed the write */
+  uint32_t iteration; /* the number of this iteration, see `read_bytes` of a session */
 } relay__loop_t;
 
 /* The sessions that have work in this iteration. */
@@ -48,6 +49,7 @@ typedef struct relay__scratch {
   uint8_t *join; /* the frames of one write */
 } relay__scratch_t;
 
+/* The rooms and users in memory, by their names. */
 typedef struct relay__directory {
   relay__names_t rooms, users;
 } relay__directory_t;
@@ -70,14 +72,14 @@ struct relay_hub {
   relay__scratch_t scratch;
   relay__events_t events;
   relay__work_t work;
-  relay__batch_t batch;
+  relay__batch_t batch; /* the sessions with events that wait for others, see flush.h */
   relay__receipts_t receipts;
-  relay__objects_t objects;
-  relay__round_t round;
-  relay__serving_t service;
+  relay__objects_t objects; /* the numbers of objects in memory, for metrics */
+  relay__round_t round;     /* the messages that are published and not written yet, for metrics */
+  relay__serving_t service; /* whether clients are served, see relay_callbacks_t */
   relay__timers_t timers;
   relay__alarm_t alarm;
-  relay__returns_t returns;
+  relay__returns_t returns; /* the users who were online when an earlier run ended */
   relay__drain_t drain;
   relay__log_bounds_t log;
   relay_stats_t stats;
