@@ -98,6 +98,7 @@ private struct PinChange {
   func perform(in access: RoomAccess, pins: Bool, _ relay: Relay, on core: isolated Core) async throws -> Reply {
     try relay.rooms.checkKeeps(access, request, on: core)
     try relay.rooms.checkIsNotRestricted(access, request, on: core)
+    // All sessions in the room get the event, as of a message that is not pushed.
     try core.spend(sendTo: access.handle, by: request.caller, pushes: false)
     let (seq, room, actor) = (seq, access.room, relay.access.actor(of: request.caller, in: access.room, on: core))
     let requester = request.caller.session

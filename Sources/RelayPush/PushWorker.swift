@@ -39,7 +39,7 @@ package actor PushWorker {
   /// The maximum number of jobs in one claim.
   static let group = 64
   /// A claim is valid for this time and is renewed while the push is in progress. After a crash, the next start
-  /// releases all claims (``takeOver()``), or the lease ends.
+  /// releases all claims (``releaseEarlierClaims()``), or the lease ends.
   static let lease = Duration.seconds(60)
   /// The payload limit in bytes of the second attempt, when a gateway refused the size and named no limit.
   static let shortened = Push.maxPayload / 4 * 3
@@ -92,7 +92,7 @@ package actor PushWorker {
   /// Makes the worker look for due jobs. Safe to call from any thread.
   package nonisolated func wake() { waker.yield() }
 
-  /// Processes jobs until the task is cancelled. Call ``takeOver()`` first.
+  /// Processes jobs until the task is cancelled. Call ``releaseEarlierClaims()`` first.
   package func run() async {
     defer { nextAlarm?.cancel() }
     wake()
@@ -106,7 +106,7 @@ package actor PushWorker {
   }
 
   /// Releases the claims of an earlier run.
-  package func takeOver() async {
+  package func releaseEarlierClaims() async {
     do {
       try await store.write { try $0.queue.releaseLeases() }
     } catch {
@@ -292,7 +292,8 @@ package actor PushWorker {
     }
   }
 
-  /// Sends a push, unless another node may have released its claim: that node sends it.
+  /// Sends a push, unless another node may have released its claim: that node sends it. The write of `paused` that
+  /// follows is safe: a node that leads no more cannot commit it.
   private func send(
     _ push: PhonePush, _ device: Device, _ gateway: any Gateway, noting attempts: AttemptLog
   ) async -> PushOutcome {

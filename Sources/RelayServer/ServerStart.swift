@@ -24,7 +24,7 @@ final class ServerStart: Sendable {
       if let damage = store.listenToDamage({ _ in Task { await core.retire() } }) { throw StartupError("\(damage)") }
       let result: Result<Void, any Error>
       do {
-        await worker.takeOver()
+        await worker.releaseEarlierClaims()
         result = .success(try await core.start())
       } catch {
         result = .failure(error)

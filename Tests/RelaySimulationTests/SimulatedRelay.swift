@@ -86,7 +86,7 @@ final class SimulatedRelay {
     self.turns = turns
     try finish(
       begin { [core] in
-        await worker.takeOver()
+        await worker.releaseEarlierClaims()
         try await core.start()
       })
   }

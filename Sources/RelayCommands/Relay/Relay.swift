@@ -90,6 +90,15 @@ package final class Relay: ChangePublisher {
 
   // MARK: The start
 
+  /// Starts the relay, in this order:
+  ///
+  /// 1. Give up the undecided pushes of rooms that keep no messages any more, before a request can load these rooms.
+  /// 2. Load the state that requests need: zones, categories, restrictions, users who may return, calls, erasures.
+  /// 3. Accept requests. The rest of the start runs beside them.
+  /// 4. Decide again what an earlier run has left: all held pushes, and the pushes of users about whom a fact has
+  ///    changed. The worker sends no push before.
+  /// 5. Continue the deletion of rooms, the erasures, and the pushes of invitations.
+  /// 6. Load the rooms with undecided messages, which decides these. This takes longest.
   fileprivate func start(on core: isolated Core) async throws {
     let undecided = try await dropUnstored(core.store.read { try $0.rooms.undecided() }, on: core)
     try await zones.load(on: core)
@@ -230,8 +239,17 @@ package final class Relay: ChangePublisher {
     core.armAlarm()
   }
 
-  /// Shifts waits, planned reports, and the ends of Focus and filters, so that they keep their length. Decides again all
-  /// pushes that depend on the wall clock: quiet hours may have begun or ended. The hub has re-armed its own alarms.
+  /// Shifts the times that are on the wall clock, so that their durations stay the same:
+  ///
+  /// - people: the ends of reports of Focus and filters
+  /// - rooms: the ends of idempotency keys
+  /// - calls: the ends of open calls
+  /// - deliveries: the planned `delivery` events, and the ends of holds
+  /// - clock steps: the due times in the store. They also decide again all pushes that depend on the wall clock, because
+  ///   quiet hours may have begun or ended.
+  ///
+  /// A key ages while the machine is suspended, so rooms get only the step. The others get the whole jump, so that, for
+  /// example, a call rings for its remaining time after the machine wakes up. The hub has re-armed its own alarms.
   private func clockJumped(_ jump: ClockJump, on core: isolated Core) {
     for line in jump.lines { core.diagnostics.log.notice("\(line.text)", metadata: ["seconds": "\(line.seconds)"]) }
     people.clockWasSet(on: core)
