@@ -10,6 +10,10 @@ package import RelayStore
 
 /// Sends, edits, deletes and annotates messages. One transaction stores a message with its push jobs.
 ///
+/// A message of a session comes to ``send(_:on:)``, and one over HTTP to ``post(_:in:showsPresence:on:)``. In a room that
+/// keeps messages, both call `append`, which completes the draft, plans its pushes and submits it. In a live room, both
+/// call `show`, which only publishes it.
+///
 /// It has no state. The relay creates one object, and the methods run on the hub's thread.
 package final class Messages {
   let memory: RoomMemory
@@ -37,6 +41,7 @@ package final class Messages {
     do {
       if let fields = message.fields {
         var rights = rights
+        // The role gives this right, as over HTTP: see `Access`. The check of `send` in C does not need it.
         if rights.contains(.join), core.hub.role(of: message.user, in: message.room) >= .moderator {
           rights.insert(.mentionAll)
         }
@@ -176,7 +181,9 @@ package final class Messages {
     let plan =
       ticket.isDecided
       ? deliveries.plan(traits, at: draft.time, for: away.users, in: room, isCrowded: isCrowded, on: core) : Plan()
+    // In a crowded room, `away` has only the named members, so it lacks the sender of the answered message.
     let isWaitedFor = needsWait || !ticket.isDecided || isCrowded && isReply
+    // A message that asks for no push does not count as unread. The room's cursor is the end of the decided messages.
     draft.isCounted = isAsked
     draft.silenced = delivery?.silenced ?? []
     draft.cursorFollows = !isWaitedFor
