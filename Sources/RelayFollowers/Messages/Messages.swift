@@ -41,7 +41,7 @@ package final class Messages {
     do {
       if let fields = message.fields {
         var rights = rights
-        // The role gives this right, as over HTTP: see `Access`. The check of `send` in C does not need it.
+        // The rights of a session are those of its token. A role in the room gives this right, too.
         if rights.contains(.join), core.hub.role(of: message.user, in: message.room) >= .moderator {
           rights.insert(.mentionAll)
         }
