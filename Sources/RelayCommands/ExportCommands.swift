@@ -14,8 +14,9 @@ import RelayStore
 /// The hub cannot wait for a client that reads slowly, so one answer is a page of bounded size. The last line of each
 /// page has the position of the next one, or ends the export.
 struct ExportUser: Command {
-  private static let cursor = Field<String?>.text(
-    "cursor", maxLength: 64, "The cursor of the page before. Without it the export begins.")
+  private static let cursor = Field<ExportPosition?>.made(
+    "cursor", maxLength: 64, "the cursor of an export", "The cursor of the page before. Without it the export begins.",
+    ExportPosition.init)
   private static let limit = Field<Int>.whole(
     "limit", 1...1_000, default: 500,
     "The maximum number of entries of the page. The first page has all entries that belong to no room, even if they are "
@@ -32,14 +33,7 @@ struct ExportUser: Command {
   init(_ request: Request) throws(RequestError) {
     user = try request.user
     bounds = ExportBounds(entries: try Self.limit.value(in: request))
-    guard let cursor = try Self.cursor.value(in: request) else {
-      position = .start
-      return
-    }
-    guard let known = ExportPosition(cursor) else {
-      throw request.fields.wrong("cursor", "is not the cursor of an export")
-    }
-    position = known
+    position = try Self.cursor.value(in: request) ?? .start
   }
 
   package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {

@@ -11,7 +11,9 @@ import RelayStore
 /// Lists the open invitations of a user, newest first.
 struct ListInvitations: Command {
   private static let limit = Field<Int>.whole("limit", 1...100, default: 50, "The maximum number of invitations.")
-  private static let after = Field<String?>.text("after", maxLength: 20, "The `next` of the page before.")
+  private static let after = Field<Int64?>.made(
+    "after", maxLength: 20, "the `next` of a page", "The `next` of the page before."
+  ) { text in Int64(text).flatMap { $0 > 0 ? $0 : nil } }
 
   package static let declaration = Declaration(
     frame: "invitations", "GET", "/v1/users/{user}/invitations", room: .invited([], "the own invitations"),
@@ -24,14 +26,7 @@ struct ListInvitations: Command {
   init(_ request: Request) throws(RequestError) {
     user = try request.user
     limit = try Self.limit.value(in: request)
-    guard let after = try Self.after.value(in: request) else {
-      before = .max
-      return
-    }
-    guard let number = Int64(after), number > 0 else {
-      throw request.fields.wrong("after", "must be the `next` of a page")
-    }
-    before = number
+    before = try Self.after.value(in: request) ?? .max
   }
 
   package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {

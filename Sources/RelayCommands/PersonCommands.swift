@@ -11,7 +11,9 @@ import RelayStore
 
 /// Lists the open sessions of a user, in the order of their ids.
 struct ListSessions: Command {
-  private static let after = Field<String?>.text("after", maxLength: 32, "The last session of the page before.")
+  private static let after = Field<UInt64?>.made(
+    "after", maxLength: 32, "a session", "The last session of the page before."
+  ) { UInt64($0, radix: 36) }
 
   package static let declaration = Declaration(
     "GET", "/v1/users/{user}/sessions", by: .backend, fields: [Self.after, SharedFields.limit])
@@ -24,12 +26,7 @@ struct ListSessions: Command {
   init(_ request: Request) throws(RequestError) {
     user = try request.user
     limit = try SharedFields.limit.value(in: request)
-    guard let text = try Self.after.value(in: request) else {
-      after = 0
-      return
-    }
-    guard let id = UInt64(text, radix: 36) else { throw request.fields.wrong("after", "is not a session") }
-    after = id
+    after = try Self.after.value(in: request) ?? 0
   }
 
   package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {

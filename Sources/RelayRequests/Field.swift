@@ -191,6 +191,25 @@ extension Field where Value == String? {
   }
 }
 
+extension Field {
+  /// A text that the relay has made, such as the position of a page.
+  /// - Parameters:
+  ///   - noun: Ends the error about another text: "must be …".
+  ///   - schema: The name of its schema in `schemas.json`, if it has one.
+  ///   - make: Returns `nil` for another text.
+  package static func made<Made>(
+    _ name: String, maxLength: Int, _ noun: String, schema: String? = nil, _ meaning: String,
+    _ make: @escaping @Sendable (String) -> Made?
+  ) -> Self where Value == Made? {
+    let text = Field<String?>.text(name, maxLength: maxLength, schema: schema, meaning)
+    return Self(text.declaration) { fields throws(RequestError) in
+      guard let given = try text.value(in: fields) else { return nil }
+      guard let made = make(given) else { throw fields.wrong(name, "must be \(noun)") }
+      return made
+    }
+  }
+}
+
 extension Field where Value == [UInt8]? {
   /// Any JSON value, as its text.
   package static func raw(_ name: String, _ meaning: String) -> Self {

@@ -16,12 +16,12 @@ package struct InboxList: Sendable {
   package static func shows(_ given: Rights) -> Bool { given.isSuperset(of: rights) }
 
   private static let limit = Field<Int>.whole("limit", 1...100, default: 50, "Maximum number of rooms.")
-  private static let after = Field<String?>.text(
-    "after", maxLength: InboxCursor.maxLength, schema: "InboxCursor",
-    "The `next` of the page before. Excludes `since`.")
-  private static let since = Field<String?>.text(
-    "since", maxLength: InboxCursor.maxLength, schema: "InboxCursor",
-    "The `position` of an earlier page: only later changes.")
+  private static let after = Field<InboxCursor?>.made(
+    "after", maxLength: InboxCursor.maxLength, "the `next` of a page", schema: "InboxCursor",
+    "The `next` of the page before. Excludes `since`.", InboxCursor.init)
+  private static let since = Field<InboxPosition?>.made(
+    "since", maxLength: InboxCursor.maxLength, "the `position` of a page", schema: "InboxCursor",
+    "The `position` of an earlier page: only later changes.", InboxPosition.init)
   private static let preview = Field<RoomPolicy.Preview>.choice(
     "preview", default: .text, "`none`: without texts of messages.")
 
@@ -38,15 +38,7 @@ package struct InboxList: Sendable {
     let after = try Self.after.value(in: request)
     let since = try Self.since.value(in: request)
     guard after == nil || since == nil else { throw fields.wrong("after", "and since exclude each other") }
-    if let after {
-      guard let cursor = InboxCursor(after) else { throw fields.wrong("after", "must be the `next` of a page") }
-      self.cursor = cursor
-    } else if let since {
-      guard let position = InboxPosition(since) else { throw fields.wrong("since", "must be the `position` of a page") }
-      cursor = .changes(after: position)
-    } else {
-      cursor = nil
-    }
+    cursor = after ?? since.map { .changes(after: $0) }
   }
 
   /// The result of one read.
