@@ -30,7 +30,9 @@ extension HTTPRequest {
   package var segments: [String]? {
     var segments: [String] = []
     for part in path.split(separator: "/", omittingEmptySubsequences: false) {
-      guard let segment = part.utf8.contains(UInt8(ascii: "%")) ? part.removingPercentEncoding : String(part) else { return nil }
+      guard let segment = part.utf8.contains(UInt8(ascii: "%")) ? part.removingPercentEncoding : String(part) else {
+        return nil
+      }
       segments.append(segment)
     }
     return segments

@@ -108,7 +108,8 @@ extension Relay {
       request.session,
       with: Replies.welcome(
         core.hub.profile(of: handle) ?? profile, request.session, request, expires: identity.expires,
-        heartbeat: core.limits.heartbeat, limits: limitsText, inbox: list, invitations: invitations, now: core.hub.now, clock: core.moment.stepless))
+        heartbeat: core.limits.heartbeat, limits: limitsText, inbox: list, invitations: invitations, now: core.hub.now,
+        clock: core.moment.stepless))
     responses.sendUnconfirmed(to: request.session, of: profile.id, on: core)
     calls.sendRinging(to: request.session, of: handle, on: core)
   }

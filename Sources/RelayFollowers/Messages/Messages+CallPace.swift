@@ -11,8 +11,7 @@ import RelayStore
 extension Messages {
   /// Counts a message that begins a call in its room. The call does not ring for the members above the pace, which the
   /// draft then contains. Throws `rate_limited` if no other member is left. Does nothing for any other message.
-  func admitCall(of draft: inout MessageDraft, in room: RoomHandle, on core: isolated Core) throws(RequestError)
-  {
+  func admitCall(of draft: inout MessageDraft, in room: RoomHandle, on core: isolated Core) throws(RequestError) {
     guard let push = draft.push, push.kind == .call, memory.policy(of: room)?.isStored != false,
       core.hub.memberCount(of: room) <= Call.maxMembers
     else { return }
