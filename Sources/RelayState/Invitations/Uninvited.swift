@@ -13,11 +13,11 @@ package final class Uninvited {
 
   func contains(_ user: UserHandle) -> Bool { users.contains(user) }
 
-  /// Adds a user for whom a read has found no invitation.
+  /// Adds a user for whom a read has found no invitation. Does nothing if somebody was invited since.
   /// - Parameter madeCount: ``madeCount`` before the read.
   func insert(_ user: UserHandle, readAt madeCount: Int) { if madeCount == self.madeCount { users.insert(user) } }
 
-  /// Somebody has invited a user, who need not be in memory.
+  /// Removes a user whom somebody has invited. Is called with `nil` for a user who is not in memory.
   func invited(_ user: UserHandle?) {
     madeCount += 1
     if let user { forget(user) }
