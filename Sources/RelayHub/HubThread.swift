@@ -6,29 +6,28 @@ import Synchronization
 
 /// The thread of a hub, as a serial executor: code that is isolated to an actor with this executor may call the hub.
 ///
-/// Jobs are queued in an inbox, and wake the loop if it does not run any at that time. Before the loop runs and after its
-/// end, the thread runs jobs without the loop, so that no task waits forever. If the jobs take longer than ``slice``, the
-/// rest runs in the loop's next iteration. Between the two, the loop reads, writes and runs its timers.
+/// Jobs wait in an inbox. A new job wakes the thread, unless the thread is running jobs. When no loop runs, the thread
+/// runs jobs without it. Jobs yield to the loop after ``slice``: the loop then reads, writes and runs its timers, and the
+/// other jobs run in its next iteration.
 public final class HubThread: SerialExecutor {
   private struct Inbox {
     var jobs: [Job] = []
     /// The rest of an earlier batch whose slice was used up. It runs before `jobs`.
     var rest: ArraySlice<Job> = []
+    /// The jobs of the loop's next iteration.
+    var later: [Job] = []
     var count = 0
     var wakes = 0
+    /// True from a wake until no job is left to run, or the slice is used up.
     var isWoken = false
     var loop: Loop?
     var hasEnded = false
 
-    var isEmpty: Bool { rest.isEmpty && jobs.isEmpty }
+    var isEmpty: Bool { rest.isEmpty && jobs.isEmpty && later.isEmpty }
 
-    /// Takes the next batch: the rest of an earlier batch, or else all queued jobs. Without any, returns `nil`, and the
-    /// next job wakes the thread.
+    /// Takes the next batch: the rest of an earlier batch, or else all queued jobs. Returns `nil` if there are none.
     mutating func take() -> ArraySlice<Job>? {
-      guard !isEmpty else {
-        isWoken = false
-        return nil
-      }
+      guard !rest.isEmpty || !jobs.isEmpty else { return nil }
       let batch = rest.isEmpty ? jobs[...] : rest
       if rest.isEmpty { jobs.removeAll(keepingCapacity: jobs.count < 4096) }
       rest = []
@@ -63,6 +62,15 @@ public final class HubThread: SerialExecutor {
   /// Queues `work` for the hub's thread.
   public func perform(_ work: @escaping @Sendable () -> Void) { append(.work(work)) }
 
+  /// Queues `work` for the loop's next iteration. The loop has read and written before it runs.
+  public func performLater(_ work: @escaping @Sendable () -> Void) {
+    inbox.withLock { inbox in
+      inbox.later.append(.work(work))
+      inbox.count += 1
+      wake(&inbox)
+    }
+  }
+
   /// Begins an iteration of the hub's loop, if it runs. Any thread.
   public func wakeLoop() { inbox.withLock { if let loop = $0.loop { relay_hub_wake(loop.hub) } } }
 
@@ -83,7 +91,7 @@ public final class HubThread: SerialExecutor {
     }
   }
 
-  /// Wakes the thread, unless it was already woken, or runs jobs.
+  /// Wakes the thread. Does nothing if it is awake for jobs, or is running them.
   private func wake(_ inbox: inout Inbox) {
     guard !inbox.isWoken else { return }
     inbox.isWoken = true
@@ -135,17 +143,25 @@ public final class HubThread: SerialExecutor {
   /// Runs the jobs of the inbox in order, also those that arrive meanwhile, until the slice is used up. If jobs are left
   /// then, they wake the thread again.
   func runJobs() {
+    inbox.withLock { inbox in
+      inbox.jobs += inbox.later
+      inbox.later = []
+    }
+    runQueued()
+  }
+
+  private func runQueued() {
     let end = ContinuousClock.now + slice
-    while var batch = inbox.withLock({ $0.take() }) {
-      while let job = batch.popFirst() {
-        run(job)
-        guard ContinuousClock.now >= end else { continue }
-        return inbox.withLock { inbox in
-          inbox.rest = batch
-          inbox.isWoken = false
-          if !inbox.isEmpty { wake(&inbox) }
-        }
-      }
+    var batch: ArraySlice<Job> = []
+    repeat {
+      guard let next = inbox.withLock({ $0.take() }) else { break }
+      batch = next
+      repeat { run(batch.removeFirst()) } while !batch.isEmpty && ContinuousClock.now < end
+    } while ContinuousClock.now < end
+    inbox.withLock { inbox in
+      inbox.rest = batch
+      inbox.isWoken = false
+      if !inbox.isEmpty { wake(&inbox) }
     }
   }
 
@@ -153,7 +169,7 @@ public final class HubThread: SerialExecutor {
   func runJobs(after body: () -> Void) {
     inbox.withLock { $0.isWoken = true }
     body()
-    runJobs()
+    runQueued()
   }
 
   private func run(_ job: Job) {
@@ -163,7 +179,8 @@ public final class HubThread: SerialExecutor {
     }
   }
 
-  /// Ends the thread when its inbox is empty, and waits for that end.
+  /// Ends the thread when its inbox is empty, and waits for that end. Stop the loop first. Jobs that are queued later
+  /// never run.
   public func end() {
     inbox.withLock { $0.hasEnded = true }
     semaphore.signal()

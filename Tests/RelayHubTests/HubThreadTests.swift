@@ -75,6 +75,28 @@ import Testing
     hub.end()
   }
 
+  @Test func `a job of the next iteration runs after the jobs of this one`() async throws {
+    let thread = HubThread(slice: .seconds(60))
+    let hub = try LoopbackHub(thread)
+    hub.start()
+    let record = Record()
+    await withCheckedContinuation { continuation in
+      thread.perform {
+        let before = thread.wakeCount
+        thread.performLater {
+          record.add("later, after \(thread.wakeCount - before) wakes")
+          continuation.resume()
+        }
+        thread.perform {
+          record.add("first")
+          thread.perform { record.add("second, after \(thread.wakeCount - before) wakes") }
+        }
+      }
+    }
+    hub.end()
+    #expect(record.lines == ["first", "second, after 0 wakes", "later, after 1 wakes"])
+  }
+
   @Test func `jobs that remain after the slice wake the thread again`() async {
     let thread = HubThread(slice: .zero)
     await withCheckedContinuation { continuation in

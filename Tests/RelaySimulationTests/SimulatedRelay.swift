@@ -116,7 +116,7 @@ final class SimulatedRelay {
   /// replies.
   func rest() {
     let done = Answer<Void>()
-    thread.perform { [thread] in Self.look(thread, jobs: -1, quietRounds: 0, done) }
+    thread.performLater { [thread] in Self.look(thread, jobs: -1, quietRounds: 0, done) }
     done.wait()
   }
 
@@ -126,7 +126,7 @@ final class SimulatedRelay {
     let count = thread.jobCount
     let quietRounds = count == jobs + 1 ? quietRounds + 1 : 0
     guard quietRounds < 2 else { return done.give(()) }
-    thread.perform { look(thread, jobs: count, quietRounds: quietRounds, done) }
+    thread.performLater { look(thread, jobs: count, quietRounds: quietRounds, done) }
   }
 
   /// Runs one step of the store or of the worker, while the hub is idle. Returns false if there is none.

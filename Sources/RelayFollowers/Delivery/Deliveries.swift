@@ -168,7 +168,7 @@ package final class Deliveries {
   package func stop() { dueMembers = DueMembers() }
 
   /// Decides one slice and stores its pushes in one transaction. When the transaction is on disk, the next slice
-  /// follows in another turn of the loop, so that other requests are served in between.
+  /// follows in the next iteration of the loop, so that other requests are served in between.
   private func decideDue(on core: isolated Core) {
     guard !isDecidingDue, !dueMembers.isEmpty else { return }
     isDecidingDue = true

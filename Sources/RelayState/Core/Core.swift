@@ -119,10 +119,10 @@ package actor Core {
     store.submit(work, rows: rows, isUrgent: isUrgent, completion: onActor(completion))
   }
 
-  /// Calls `work` in a later turn of the hub's loop.
+  /// Calls `work` in the next iteration of the hub's loop, which has read and written before.
   package func later(_ work: @escaping () -> Void) {
     let work = onActor(work)
-    thread.perform { work(()) }
+    thread.performLater { work(()) }
   }
 
   /// Returns a closure of this actor for another thread, which calls it on the thread of this actor. This is safe, also
@@ -195,8 +195,8 @@ package actor Core {
   }
 
   /// Logs the failure of work in the background, and waits if the work may be repeated.
-  /// - Returns: False if the work must not be repeated: the relay stops, or a repetition would fail, too. A damage lasts
-  ///   until the relay is started again, and each refused request would add work that repeats until then.
+  /// - Returns: False if the work must not be repeated: the relay stops, or the error lasts until a restart (see
+  ///   ``StoreError/isLasting``). Otherwise each request after a damage would add work that repeats until the restart.
   package func waitBeforeRetry(after error: any Error) async -> Bool {
     let isTemporary = requestError(error).code.isTemporary  // logs the failure
     guard isTemporary, (error as? StoreError)?.isLasting != true else { return false }

@@ -30,7 +30,8 @@ async def two_hundred_requests_at_once_have_one_reply_each(stage: Stage) -> None
         try:
             await ann.replied(reply)
         except Refused as refused:
-            assert refused.code in ("unsupported", "not_joined"), refused
+            # A later `join` of the same room may have the reply.
+            assert refused.code in ("unsupported", "not_joined", "superseded"), refused
 
 
 @scenario(*UNLIMITED)
