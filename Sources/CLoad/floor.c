@@ -33,13 +33,13 @@ typedef struct connection {
   bool is_session, awaits_pong, awaits_commit;
   uint64_t due;                      /* the time of the next ping */
   struct connection *before, *after; /* sessions in the order of their pings */
-  struct connection *next;           /* of those that wait for a commit */
-  char *rest;                        /* the begin of an incomplete request or frame */
+  struct connection *next;           /* the next one that waits for the commit */
+  char *rest;                        /* the start of an incomplete request or frame */
   size_t rest_size;
 } connection_t;
 
 typedef struct {
-  int poll, listener, life;
+  int poll, listener, life; /* life: readable when the parent process has ended */
   uint64_t now, heartbeat, tick;
   load_rows_t rows;
   connection_t *first, *last; /* sessions; the next ping is that of the first */

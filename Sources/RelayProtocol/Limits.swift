@@ -109,7 +109,7 @@ public struct Limits: Equatable, Sendable {
     .decimal("helloTimeout", \.helloTimeout, 0.1...300, in: .seconds, "Timeout for the `hello` of a new session."),
     .decimal(
       "heartbeat", \.heartbeat, 0.1...3_600, in: .seconds,
-      "Time without a frame from the client before the relay pings it."),
+      "Time without a frame from the client before the relay pings it. The ping may be early by a 64th of it."),
     .decimal("pongTimeout", \.pongTimeout, 0.1...300, in: .seconds, "Timeout for the pong."),
     .count("history", \.history, 1...10_000, "Maximum number of messages in one reply."),
     .count(

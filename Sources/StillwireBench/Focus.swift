@@ -3,14 +3,15 @@ import ArgumentParser
 import CLoad
 import RelayIdentity
 
-/// The load `focus`: reports the Focus of connected users over HTTP. With `--baseline`, compares with the floor.
+/// The load `focus`: reports the Focus of connected users over HTTP. With `--baseline`, compares with the least
+/// program, ``Floor``.
 struct Focus: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Report the Focus of connected users over HTTP.",
     discussion: """
       The users are connected over WebSocket, and share small rooms. Each report changes the Focus of the next user. \
       The first latency is that of the answer. The second one is that of the event which each room-mate receives. \
-      Both begin at the planned time of the report. With --baseline, the least program first accepts the same reports: \
+      Both begin at the planned time of the report, or with --alone when it is sent. With --baseline, the least program first accepts the same reports: \
       it stores one row for each in SQLite, and sends no events. A user reports again when all room-mates have \
       received the last report.
       """

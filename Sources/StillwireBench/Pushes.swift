@@ -19,7 +19,7 @@ struct Pushes: AsyncParsableCommand {
       the next one begins, to another device.
 
       With --through, messages to members who are away cause the pushes, and a relay sends them to the simulator. The \
-      report has the relay's processor time from the decision to the end of a push. The relay needs an app whose \
+      report has the relay's processor time for a push, including its share of the message. The relay needs an app whose \
       pushes go to the simulator, --limits-send-rate 0 and --pace-messages 10000. The page about benchmarks has the \
       commands. The rooms and users stay in the relay's database.
       """

@@ -3,11 +3,12 @@
  *
  * It has one thread, which waits for all connections. It parses only what it needs, and checks no caller.
  *
- * REPORTS   It accepts the Focus reports of load_report(), and stores each of them in one row of SQLite, with
- * the relay's settings (write-ahead log, synchronous FULL). The requests of one round of its loop share a
- *           transaction, and their answers follow it. Nobody receives an event.
- * SESSIONS  It accepts the sessions of load_open(), sends a ping to each of them at each heartbeat, and
- * closes those that have not answered the last one.
+ * REPORTS: it accepts the Focus reports of load_report(), and stores each in one row of SQLite, with the
+ * relay's settings (write-ahead log, synchronous FULL). The requests of one round of its loop share a
+ * transaction. It sends the answers after the commit, and sends no events.
+ *
+ * SESSIONS: it accepts the sessions of load_open(), sends a ping to each at each heartbeat, and closes those
+ * that have not answered the last one.
  */
 #ifndef LOAD_FLOOR_H
 #define LOAD_FLOOR_H

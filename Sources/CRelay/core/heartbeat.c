@@ -5,7 +5,7 @@
 
 enum {
   PROBE = 5000, /* ms without an answer to a ping, after which a new session may replace a session */
-  SHARES = 64,  /* of a heartbeat: the sessions whose pings are due in the same share get them together */
+  SHARES = 64,  /* of a heartbeat; pings that are due in the same share are sent together */
 };
 
 int64_t relay__session_ping_due(const relay_hub_t *hub, const relay_session_t *session) {

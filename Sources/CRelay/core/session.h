@@ -113,10 +113,11 @@ static inline bool relay__session_is_live(const relay_session_t *session) {
 
 void relay__session_ping(relay_hub_t *hub, relay_session_t *session);
 void relay__session_ponged(relay_hub_t *hub, relay_session_t *session, const void *at, size_t size);
-/* Sets the timer to `due`, or to the time at which the token expires if that is earlier. */
-/* The time of the next ping of a session that stays silent. It is early by a share of the heartbeat at most,
- * so that an iteration of the loop sends many pings, and another one reads their pongs. */
+/* Returns the time of the next ping of a session that stays silent: a heartbeat after its last bytes, or up
+ * to a 64th of it earlier. So an iteration of the loop sends many pings, and another one reads their pongs.
+ */
 int64_t relay__session_ping_due(const relay_hub_t *hub, const relay_session_t *session);
+/* Sets the timer to `due`, or to the time at which the token expires if that is earlier. */
 void relay__session_set_timer(relay_hub_t *hub, relay_session_t *session, int64_t due);
 /* Enforces the timeouts of a session: `hello`, heartbeat, pong, token and close. dispatch() in hub.c calls it
  * when the timer is due. Received bytes do not set the timer again, so this function often finds that nothing

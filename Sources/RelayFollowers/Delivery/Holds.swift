@@ -115,7 +115,7 @@ package final class Holds {
     if let user { core.hub.retain(user) }
     Task {
       defer { if let user { core.hub.release(user) } }
-      // Retries until the store works again, because the change is reported only once.
+      // Retries after a failure of the store that may pass, because the change is published only once.
       await core.retry { try await decideAgain(name, on: core) }
     }
   }
@@ -129,7 +129,7 @@ package final class Holds {
       while reconsidered[name] == true {
         reconsidered[name] = false
         rounds += 1
-        let isDone = try await decideOnce(user, name, merges: rounds < Self.lastRound, on: core)
+        let isDone = try await decideOnce(user, name, merges: rounds < Self.firstUnmergedRound, on: core)
         if !isDone { reconsidered[name] = true }
       }
       reconsidered[name] = nil
@@ -140,12 +140,11 @@ package final class Holds {
     }
   }
 
-  /// The first round in which the relay no longer merges pushes, because jobs change at the same time. Each push is then
-  /// sent by itself.
-  private static let lastRound = 4
+  /// The round from which on the relay sends each push by itself, because jobs have changed during all earlier rounds.
+  private static let firstUnmergedRound = 4
 
-  /// - Returns: False if a push that should become part of a digest has changed at the same time. The rest of the
-  ///   digest is still held.
+  /// - Returns: False if a push could not be merged or sent as decided, because its job has changed at the same time.
+  ///   The caller repeats the round. Is true without `merges`.
   private func decideOnce(_ user: UserHandle, _ name: UserID, merges: Bool, on core: isolated Core) async throws
     -> Bool
   {

@@ -6,7 +6,7 @@ public import RelayProtocol
 public struct Claim: Equatable, Sendable {
   /// A lower-case UUID, the same at every attempt.
   public var id: String
-  /// The number of claims of the job, including this one.
+  /// The number of attempts, including this one. A claim whose push did not reach the gateway does not count.
   public var attempts: Int
   /// The time at which the job was made, or the time of the newest request for the update.
   public var created: Timestamp
@@ -18,8 +18,8 @@ public struct Claim: Equatable, Sendable {
   public var content: Content
   /// The removals in the push.
   public var removals = Removals()
-  /// The time until which the service may keep a changed notification, a badge or a removal. Is `nil` if the service
-  /// tries it once.
+  /// The time until which the service may keep a `change` or a `phone`. Is `nil` if the service tries it once, and for an
+  /// `alert` and a `silent`, which the service may keep until they expire.
   public var keptUntil: Timestamp?
 
   public enum Content: Equatable, Sendable {
@@ -27,11 +27,13 @@ public struct Claim: Equatable, Sendable {
     case alert(ShownMessages)
     /// A notification gets another text.
     case change(EntryText, ShownMessages)
+    /// The badge and the removals of a device.
     case phone(PhoneUpdate)
+    /// A message that wakes the app and shows nothing.
     case silent(RoomID, epoch: String, StoredMessage, PushRequest)
   }
 
-  /// The messages in the notification. Is `nil` if the push shows nothing.
+  /// The messages in the notification. Is `nil` for `phone` and `silent`.
   public var shown: ShownMessages? {
     switch content {
     case .alert(let shown), .change(_, let shown): shown

@@ -12,12 +12,13 @@ enum Obstacle: String, Error {
   case read, deleted, answered
   case ringsNoMore = "no longer rings"
 
+  /// The first reason against sending a job. Is `nil` if there is none.
   /// - Parameters:
   ///   - row: A row of the query of a claim.
-  ///   - isDeleted: True if the push is to delete the message from the phone.
+  ///   - isDeleted: True if the push shows that its message was deleted. The stored message must have the same state.
   init?(_ row: Row, isDeleted: Bool) {
     let message: Int64? = row["message_seq"]
-    // A notification belongs to no room, so its recipient is not a member.
+    // The messages of the room of notifications have recipients, but no members.
     let read: Int64? = row["read"] ?? (RoomID(unchecked: row["room_name"]).isNotifications ? 0 : nil)
     if (row["room_name"] as String).hasPrefix(Schema.deletedPrefix) {
       self = .noRoom
