@@ -11,8 +11,8 @@ enum {
 int64_t relay__session_ping_due(const relay_hub_t *hub, const relay_session_t *session) {
   const int64_t due = session->received_at + hub->limits.heartbeat;
   const int64_t share = hub->limits.heartbeat / SHARES;
-  const int64_t early = share > 1 ? due % share : 0;
-  return due - early;
+  /* The shares begin at the start of the hub: equal runs of the simulation ping at equal times. */
+  return share ? due - (due - hub->clock.started_loop) % share : due;
 }
 
 void relay__session_ping(relay_hub_t *hub, relay_session_t *session) {
