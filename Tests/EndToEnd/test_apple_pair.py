@@ -2,30 +2,27 @@
 """Pushes from the relay to the simulator of Apple's service. The two programs share no code for this."""
 
 import pytest
-from cryptography.hazmat.primitives import serialization
 
 import apple
-from apple import AppleSimulator
-from certificates import write_key
 from waiting import eventually
 
 
 @pytest.fixture
-def simulator(tmp_path):
-    """The simulator, with the public key of the relay's signing key."""
-    key = write_key(tmp_path / "provider.p8")
-    (tmp_path / "public.pem").write_bytes(
-        key.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
-    )
-    simulator = AppleSimulator(tmp_path, "--key-file", tmp_path / "public.pem").start()
+def pair(tmp_path):
+    simulator, credential = apple.pair(tmp_path)
     simulator.phone(apple.DEVICE, isOn=True)
-    yield simulator
+    yield simulator, credential
     simulator.kill()
 
 
 @pytest.fixture
-def circle(gather, simulator, tmp_path):
-    credential = {"keyFile": str(tmp_path / "provider.p8"), "keyID": apple.KEY_ID, "team": apple.TEAM}
+def simulator(pair):
+    return pair[0]
+
+
+@pytest.fixture
+def circle(gather, pair):
+    simulator, credential = pair
     settings = {
         "apps": [{"app": apple.TOPIC, "credential": credential}],
         "apple": {"host": "localhost", "port": simulator.port, "caFile": str(simulator.certificate)},

@@ -7,10 +7,8 @@ import socket
 import subprocess
 
 import pytest
-from cryptography.hazmat.primitives import serialization
 
-from apple import KEY_ID, TEAM, AppleSimulator
-from certificates import write_key
+import apple
 from metrics import metrics
 from relay import DEADLINE, api_key, environment, run_tool, tool
 from waiting import eventually
@@ -190,19 +188,14 @@ def test_decisions_with_an_api_key(start, secret, api_keys, backend, tmp_path):
 
 
 @pytest.fixture
-def simulator(tmp_path):
-    """The simulator, with the public key of the relay's signing key."""
-    key = write_key(tmp_path / "provider.p8")
-    (tmp_path / "public.pem").write_bytes(
-        key.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
-    )
-    simulator = AppleSimulator(tmp_path, "--key-file", tmp_path / "public.pem").start()
-    yield simulator
+def pair(tmp_path):
+    simulator, credential = apple.pair(tmp_path)
+    yield simulator, credential
     simulator.kill()
 
 
-def test_pushes_through_a_relay(start, simulator, tmp_path):
-    credential = {"keyFile": str(tmp_path / "provider.p8"), "keyID": KEY_ID, "team": TEAM}
+def test_pushes_through_a_relay(start, pair):
+    simulator, credential = pair
     app = {"app": "com.example.bench", "environment": "sandbox", "credential": credential}
     service = {"host": "127.0.0.1", "port": simulator.port, "caFile": str(simulator.certificate)}
     relay = start(*RELAY_OPTIONS, "--pace-messages", 10000, configuration={"apps": [app], "apple": service})

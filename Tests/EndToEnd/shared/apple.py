@@ -15,6 +15,7 @@ from typing import Any
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, utils
 
+from certificates import write_key
 from relay import CHECKOUT, DEADLINE, environment, tool
 from waiting import eventually
 
@@ -133,3 +134,15 @@ class AppleSimulator:
     def arrivals(self, **query: int) -> list[dict[str, Any]]:
         text = "&".join(f"{name}={value}" for name, value in query.items())
         return self.control("GET", f"/arrivals?{text}")["arrivals"]
+
+
+def pair(folder: Path) -> tuple[AppleSimulator, dict[str, str]]:
+    """Starts a simulator, and returns it with the credential of a relay whose tokens it accepts."""
+    file, public = folder / "provider.p8", folder / "public.pem"
+    public.write_bytes(
+        write_key(file).public_key().public_bytes(
+            serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+        )
+    )
+    simulator = AppleSimulator(folder, "--key-file", public).start()
+    return simulator, {"keyFile": str(file), "keyID": KEY_ID, "team": TEAM}
