@@ -46,7 +46,7 @@ extension QueueReader {
       UNION ALL
       SELECT 1 FROM jobs INDEXED BY jobs_aside WHERE user = ?1 AND \(Schema.aside)
       UNION ALL
-      SELECT 1 FROM jobs INDEXED BY jobs_updates WHERE user = ?1 AND \(Schema.updates) AND is_late
+      SELECT 1 FROM jobs INDEXED BY jobs_updates WHERE user = ?1 AND \(Schema.silenced)
       """, [user])
   }
 
@@ -55,7 +55,7 @@ extension QueueReader {
     try db.has(
       """
       SELECT 1 FROM jobs INDEXED BY jobs_updates
-      WHERE \(Schema.updates) AND user = (SELECT id FROM users WHERE name = ?) AND is_late
+      WHERE user = (SELECT id FROM users WHERE name = ?) AND \(Schema.silenced)
       """,
       [user.rawValue])
   }

@@ -415,7 +415,7 @@ extension UpdateQueue {
   public func endSilence(of user: UserID) throws {
     guard let id = try row(of: user) else { return }
     try db.run(
-      "UPDATE jobs SET due = ?, is_late = 0 WHERE \(Schema.updates) AND user = ? AND is_late AND state <> 'sending'",
+      "UPDATE jobs SET due = ?, is_late = 0 WHERE \(Schema.silenced) AND user = ? AND state <> 'sending'",
       [now.rawValue, id])
     cache.updates.notify()
   }

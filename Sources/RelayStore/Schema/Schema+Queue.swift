@@ -13,6 +13,8 @@ extension Schema {
   static let unsent = "kind = 'push' AND state <> 'sent'"
   /// A job that updates a phone, see ``UpdateQueue``.
   static let updates = "kind <> 'push'"
+  /// An update whose text a silence holds.
+  static let silenced = "\(updates) AND is_late"
   /// An unfinished job of any kind.
   static let unfinished = "finished_at IS NULL"
 
