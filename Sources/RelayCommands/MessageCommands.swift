@@ -145,8 +145,7 @@ struct DeleteMessage: Command {
       do {
         change = try await relay.messages.delete(
           seq, in: access.room, access.handle, by: sender, moderator: request.caller.by,
-          requester: request.caller.session,
-          on: core)
+          requester: request.caller.session, on: core)
       } catch let error as RequestError where error.code == .notFound && request.caller.session == nil {
         // HTTP defines DELETE as idempotent.
       }

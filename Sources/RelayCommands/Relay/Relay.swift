@@ -69,7 +69,7 @@ package final class Relay: ChangePublisher {
     invitations = Invitations(memory, people)
     rooms = Rooms(memory, access, people, invitations, backends)
     inbox = Inbox(access)
-    deliveries = Deliveries(memory, people, inbox, worker, settings)
+    deliveries = Deliveries(memory, people, inbox, worker)
     responses = Responses(access, receipts: ReceiptKey(store.secret))
     erasures = Erasures(rooms, inbox)
     messages = Messages(rooms, deliveries, responses, erasures)
@@ -79,6 +79,7 @@ package final class Relay: ChangePublisher {
     followers = Followers(
       rooms, SenderReplies(messages), inbox, calls, deliveries, people, invitations, late, audit, restrictions)
     http.use(settings)
+    deliveries.use(settings)
     worker.use(settings.push(zones.current))
     gateways.use(settings)
   }

@@ -8,7 +8,8 @@ package import RelayRequests
 package import RelayState
 import RelayStore
 
-/// The delivery of messages: makes the plan of pushes for each message, stores the pushes, and sends the `delivery` events.
+/// The delivery of messages: makes the plan of pushes for each message, stores the pushes, and sends the `delivery`
+/// events.
 ///
 /// The relay creates one object, and the methods run on the hub's thread.
 package final class Deliveries {
@@ -16,7 +17,7 @@ package final class Deliveries {
   package let holds: Holds
   private var undecided = UndecidedTraits()
   private var tracked = TrackedMessages()
-  private var planner: Planner
+  private var planner = Planner()
   private var pace = PushPace()
   /// The last messages that mention many members at once.
   var broadMentions = BroadMentions()
@@ -32,16 +33,13 @@ package final class Deliveries {
   let inbox: Inbox
   let worker: PushWorker
 
-  package init(
-    _ memory: RoomMemory, _ people: People, _ inbox: Inbox, _ worker: PushWorker, _ settings: RelaySettings
-  ) {
+  package init(_ memory: RoomMemory, _ people: People, _ inbox: Inbox, _ worker: PushWorker) {
     (self.memory, self.people, self.inbox, self.worker) = (memory, people, inbox, worker)
     (recipients, zones) = (people.recipients, people.zones)
     holds = Holds(people, inbox, worker)
-    planner = settings.planner
-    pace.limits = settings.pace
   }
 
+  /// Decides with these settings from now on.
   package func use(_ settings: RelaySettings) {
     planner = settings.planner
     pace.limits = settings.pace
@@ -292,7 +290,8 @@ package final class Deliveries {
   private func sendPlannedEvents(on core: isolated Core) {
     let hub = core.hub
     for (room, seq, users) in tracked.takePlanned(by: hub.now) {
-      // This includes recipients who have shown their presence again since then: the relay has sent no event about their push.
+      // This includes recipients who have shown their presence again since then: the relay has sent no event about their
+      // push.
       for user in users.sorted(by: { $0.rawValue < $1.rawValue }) where hub.isMember(user, of: room) {
         if let name = hub.name(of: user) { sendEvent(.pushed, about: name, of: seq, in: room, on: core) }
       }

@@ -13,7 +13,7 @@ package final class Uninvited {
 
   func contains(_ user: UserHandle) -> Bool { users.contains(user) }
 
-  /// Adds a user for whom a read has found no invitation. Does nothing if somebody was invited since.
+  /// Adds a user for whom a read has found no invitation, unless somebody was invited since.
   /// - Parameter madeCount: ``madeCount`` before the read.
   func insert(_ user: UserHandle, readAt madeCount: Int) { if madeCount == self.madeCount { users.insert(user) } }
 

@@ -98,11 +98,12 @@ package final class People {
     while !missing.isEmpty {
       let (since, madeCount) = (order.newest, uninvited.madeCount)
       let records: [UserRecord]
-      let withoutInvitation: [UserID]
+      let isUninvited: Bool
       do {
-        (records, withoutInvitation) = try await core.store.read { [missing] reader in
+        (records, isUninvited) = try await core.store.read { [missing] reader in
           // A user who connects is loaded alone, and needs the number of invitations next.
-          (try reader.people.users(missing), try missing.count > 1 ? [] : reader.invitations.uninvited(missing))
+          let isUninvited = try missing.count == 1 && reader.invitations.count(of: missing[0]) == 0
+          return (try reader.people.users(missing), isUninvited)
         }
       } catch {
         handles.values.forEach(core.hub.release)
@@ -119,7 +120,7 @@ package final class People {
         guard core.hub.user(user) != nil || !hasChanged(user, since: since) else { continue }
         handles[user] = adopt(known[user] ?? UserRecord(User(id: user)), on: core)
       }
-      for handle in withoutInvitation.compactMap({ handles[$0] }) { uninvited.insert(handle, readAt: madeCount) }
+      if isUninvited, let handle = handles[missing[0]] { uninvited.insert(handle, readAt: madeCount) }
       missing.removeAll { handles[$0] != nil }
     }
     var returned: Set<UserID> = []

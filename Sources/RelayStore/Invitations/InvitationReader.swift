@@ -32,9 +32,6 @@ public struct InvitationReader {
       [user.rawValue])?[0] ?? 0
   }
 
-  /// Those of the users who have no open invitation.
-  public func uninvited(_ users: [UserID]) throws -> [UserID] { try users.filter { try count(of: $0) == 0 } }
-
   func invitation(_ id: Int64) throws -> Invitation? {
     try db.first("\(Self.select()) WHERE invitations.id = ?", [id], Invitation.init(_:))
   }
