@@ -63,13 +63,7 @@ public final class HubThread: SerialExecutor {
   public func perform(_ work: @escaping @Sendable () -> Void) { append(.work(work)) }
 
   /// Queues `work` for the loop's next iteration. The loop has read and written before it runs.
-  public func performLater(_ work: @escaping @Sendable () -> Void) {
-    inbox.withLock { inbox in
-      inbox.later.append(.work(work))
-      inbox.count += 1
-      wake(&inbox)
-    }
-  }
+  public func performLater(_ work: @escaping @Sendable () -> Void) { append(.work(work), to: \.later) }
 
   /// Begins an iteration of the hub's loop, if it runs. Any thread.
   public func wakeLoop() { inbox.withLock { if let loop = $0.loop { relay_hub_wake(loop.hub) } } }
@@ -83,9 +77,9 @@ public final class HubThread: SerialExecutor {
   /// True while the loop of a hub runs on the thread. For tests.
   var hasLoop: Bool { inbox.withLock { $0.loop != nil } }
 
-  private func append(_ job: Job) {
+  private func append(_ job: Job, to jobs: WritableKeyPath<Inbox, [Job]> = \.jobs) {
     inbox.withLock { inbox in
-      inbox.jobs.append(job)
+      inbox[keyPath: jobs].append(job)
       inbox.count += 1
       wake(&inbox)
     }
@@ -154,9 +148,11 @@ public final class HubThread: SerialExecutor {
     let end = ContinuousClock.now + slice
     var batch: ArraySlice<Job> = []
     repeat {
-      guard let next = inbox.withLock({ $0.take() }) else { break }
-      batch = next
-      repeat { run(batch.removeFirst()) } while !batch.isEmpty && ContinuousClock.now < end
+      if batch.isEmpty {
+        guard let next = inbox.withLock({ $0.take() }) else { break }
+        batch = next
+      }
+      run(batch.removeFirst())
     } while ContinuousClock.now < end
     inbox.withLock { inbox in
       inbox.rest = batch
