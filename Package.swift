@@ -197,7 +197,8 @@ let package = Package(
       dependencies: belowPolicy + [crypto], swiftSettings: swift),
     // The actor on the hub's thread, and the state above the hub: rights, people and rooms.
     .target(name: "RelayState", dependencies: ["RelayRequests", logging] + belowPolicy, swiftSettings: swift),
-    // Messages, and the components that follow changes: deliveries, lists of rooms, calls, responses, erasures, the audit log.
+    // Messages, and the components that follow changes: deliveries, lists of rooms, calls, responses, erasures, and the
+    // audit log.
     .target(
       name: "RelayFollowers", dependencies: ["RelayRequests", "RelayState", logging] + belowPolicy, swiftSettings: swift
     ),

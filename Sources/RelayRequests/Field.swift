@@ -74,7 +74,7 @@ package struct RequestField<Value: Sendable>: DeclaredField {
 }
 
 extension RequestField where Value == UserID {
-  /// Declares the user for whom a backend acts: see ``Request/actor(_:)``. Only requests over HTTP have this member.
+  /// A field of requests over HTTP: the user for whom a backend acts, see ``Request/actor(_:)``.
   package static func actor(_ name: String, _ meaning: String) -> Self {
     var declaration = FieldDeclaration(name, .shared("UserName", .text), meaning)
     declaration.isInFrames = false
