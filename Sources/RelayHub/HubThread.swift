@@ -7,21 +7,25 @@ import Synchronization
 /// The thread of a hub, as a serial executor: code that is isolated to an actor with this executor may call the hub.
 ///
 /// Jobs wait in an inbox. A new job wakes the thread, unless the thread is running jobs. When no loop runs, the thread
-/// runs jobs without it. Jobs yield to the loop after ``slice``: the loop then reads, writes and runs its timers, and the
-/// other jobs run in its next iteration.
+/// runs jobs without it. Jobs yield to the loop after ``slice``: the loop then reads, writes and runs its timers, and a
+/// wake runs the other jobs. Jobs that an event queues run directly after it, if time of the slice is left.
 public final class HubThread: SerialExecutor {
   private struct Inbox {
     var jobs: [Job] = []
     /// The rest of an earlier batch whose slice was used up. It runs before `jobs`.
     var rest: ArraySlice<Job> = []
-    /// The jobs of the loop's next iteration.
+    /// The jobs of the next wake.
     var later: [Job] = []
     var count = 0
     var wakes = 0
+    /// What is left of the slice. Each wake begins a new slice.
+    var timeLeft: Duration
     /// True from a wake until no job is left to run, or the slice is used up.
     var isWoken = false
     var loop: Loop?
     var hasEnded = false
+
+    init(timeLeft: Duration) { self.timeLeft = timeLeft }
 
     var isEmpty: Bool { rest.isEmpty && jobs.isEmpty && later.isEmpty }
 
@@ -48,12 +52,15 @@ public final class HubThread: SerialExecutor {
 
   /// The time after which jobs yield to the loop. A single job is never interrupted.
   private let slice: Duration
-  private let inbox = Mutex(Inbox())
+  private let inbox: Mutex<Inbox>
   private let semaphore = DispatchSemaphore(value: 0)
   private let thread = Mutex<pthread_t?>(nil)
   private let ended = DispatchSemaphore(value: 0)
 
-  public init(slice: Duration = .milliseconds(5)) { self.slice = slice }
+  public init(slice: Duration = .milliseconds(5)) {
+    self.slice = slice
+    inbox = Mutex(Inbox(timeLeft: slice))
+  }
 
   public func enqueue(_ job: consuming ExecutorJob) {
     append(.task(UnownedJob(job)))
@@ -62,7 +69,7 @@ public final class HubThread: SerialExecutor {
   /// Queues `work` for the hub's thread.
   public func perform(_ work: @escaping @Sendable () -> Void) { append(.work(work)) }
 
-  /// Queues `work` for the loop's next iteration. The loop has read and written before it runs.
+  /// Queues `work` for the next wake of the thread, after the jobs that run now.
   public func performLater(_ work: @escaping @Sendable () -> Void) { append(.work(work), to: \.later) }
 
   /// Begins an iteration of the hub's loop, if it runs. Any thread.
@@ -134,18 +141,31 @@ public final class HubThread: SerialExecutor {
     }
   }
 
-  /// Runs the jobs of the inbox in order, also those that arrive meanwhile, until the slice is used up. If jobs are left
-  /// then, they wake the thread again.
+  /// Begins a slice, and runs the jobs of the inbox in order, also those that arrive meanwhile. Jobs of ``performLater(_:)``
+  /// that arrive meanwhile wait for the next call.
   func runJobs() {
     inbox.withLock { inbox in
       inbox.jobs += inbox.later
       inbox.later = []
+      inbox.timeLeft = slice
     }
     runQueued()
   }
 
+  /// Calls `body`. If time of the slice is left, then runs the jobs that `body` has queued; they do not wake the thread.
+  func runJobs(after body: () -> Void) {
+    let hasTime = inbox.withLock { inbox in
+      guard inbox.timeLeft > .zero else { return false }
+      inbox.isWoken = true
+      return true
+    }
+    body()
+    if hasTime { runQueued() }
+  }
+
+  /// Runs jobs until the slice is used up. Jobs that are left then wake the thread.
   private func runQueued() {
-    let end = ContinuousClock.now + slice
+    let end = ContinuousClock.now + inbox.withLock(\.timeLeft)
     var batch: ArraySlice<Job> = []
     repeat {
       if batch.isEmpty {
@@ -156,16 +176,10 @@ public final class HubThread: SerialExecutor {
     } while ContinuousClock.now < end
     inbox.withLock { inbox in
       inbox.rest = batch
+      inbox.timeLeft = end - ContinuousClock.now
       inbox.isWoken = false
       if !inbox.isEmpty { wake(&inbox) }
     }
-  }
-
-  /// Calls `body`, and then runs the jobs that it has queued, like ``runJobs()``. These do not wake the thread.
-  func runJobs(after body: () -> Void) {
-    inbox.withLock { $0.isWoken = true }
-    body()
-    runQueued()
   }
 
   private func run(_ job: Job) {

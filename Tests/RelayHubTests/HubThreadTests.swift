@@ -168,6 +168,36 @@ import Testing
     return record.lines
   }
 
+  /// Two events, each of which queues a job. The first job takes the slice.
+  @Test(
+    arguments: [
+      (Duration.zero, ["first event", "second event", "first job", "second job"]),
+      (.milliseconds(1), ["first event", "first job", "second event", "second job"]),
+      (.seconds(60), ["first event", "first job", "second event", "second job"]),
+    ])
+  func `jobs of events use one slice together`(slice: Duration, expected: [String]) {
+    let thread = HubThread(slice: slice)
+    let record = Record()
+    thread.start {
+      var wakes: [Int] = []
+      for name in ["first", "second"] {
+        thread.runJobs {
+          record.add("\(name) event")
+          thread.perform {
+            record.add("\(name) job")
+            let end = ContinuousClock.now + min(slice, .milliseconds(10))
+            while ContinuousClock.now < end {}
+          }
+        }
+        wakes.append(thread.wakeCount)
+      }
+      // The second job waits for a wake if the first one has used up the slice.
+      #expect(wakes == [slice == .zero ? 1 : 0, slice == .seconds(60) ? 0 : 1])
+    }
+    thread.end()
+    #expect(record.lines == expected)
+  }
+
   // MARK: The right thread
 
   @Test func `only the hub's thread is isolated`() async {

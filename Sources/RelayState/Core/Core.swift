@@ -119,7 +119,7 @@ package actor Core {
     store.submit(work, rows: rows, isUrgent: isUrgent, completion: onActor(completion))
   }
 
-  /// Calls `work` in the next iteration of the hub's loop, which has read and written before.
+  /// Calls `work` after the jobs that run now, when the hub's thread wakes next.
   package func later(_ work: @escaping () -> Void) {
     let work = onActor(work)
     thread.performLater { work(()) }
