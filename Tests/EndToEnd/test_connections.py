@@ -8,6 +8,7 @@ import select
 import socket
 import time
 from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 
@@ -116,6 +117,26 @@ def test_a_flood_of_silent_connections_does_not_keep_others_out(start, connect):
         # A connection needs less than 32 KiB.
         assert during["process_resident_memory_bytes"] - before["process_resident_memory_bytes"] < 1500 * 32 << 10
         eventually(lambda: metrics(relay)["stillwire_connections"] <= 3, within=PATIENCE + DEADLINE)
+
+
+def test_memory_goes_back_to_the_system_after_many_disconnects(start):
+    """The relay is idle meanwhile: a request would make the allocator return memory, too."""
+    relay = start()
+
+    def memory() -> int:
+        status = Path(f"/proc/{relay.pid}/status").read_text()
+        return int(status.split("VmRSS:")[1].split()[0]) << 10
+
+    metrics(relay)
+    before = memory()
+    with ExitStack() as ends:
+        for _ in range(1500):
+            connection = ends.enter_context(dial(relay))
+            connection.sendall(b"GET /live HTTP/1.1\r\n" + HOST + b"X-Long: " + b"a" * 4000)
+        eventually(lambda: metrics(relay)["stillwire_connections"] > 1500)
+        most = memory()
+        assert most - before > 6 << 20, (before, most)
+    eventually(lambda: memory() - before < (most - before) / 3)
 
 
 def test_with_few_descriptors_the_last_client_is_refused_and_the_others_stay(start, connect):

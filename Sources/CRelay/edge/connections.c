@@ -81,11 +81,18 @@ relay__client_t *relay__client_retain(relay_hub_t *hub, relay__address_t address
   return client;
 }
 
+/* jemalloc's, if the program uses it instead of the malloc() of the C library. */
+extern int mallctl(const char *name, void *old, size_t *old_size, void *value, size_t size)
+    __attribute__((weak));
+
 /* Returns free memory to the system. The memory of closed connections is scattered between that of open ones,
- * and malloc() keeps it. */
+ * and malloc() keeps it; jemalloc returns it while a program allocates, not while it is idle. */
 static void give_back(uv_timer_t *timer) {
   ((relay_hub_t *)timer->data)->edge->churn = 0;
-  malloc_trim(0);
+  if (mallctl)
+    mallctl("arena.4096.purge", NULL, NULL, NULL, 0); /* 4096 (MALLCTL_ARENAS_ALL): all arenas */
+  else
+    malloc_trim(0);
 }
 
 void relay__note_churn(relay_hub_t *hub) {

@@ -41,7 +41,7 @@ struct relay__edge {
   uv_poll_t listener;
   uv_timer_t accept_again;
   uv_timer_t quiet;          /* due when connections have not changed for a while */
-  uint32_t churn;            /* begins and ends of connections since the last malloc_trim() */
+  uint32_t churn;            /* begins and ends of connections since memory was returned last */
   int listener_fd, spare_fd; /* -1: there is none */
   uint16_t port;
   bool is_listening;
