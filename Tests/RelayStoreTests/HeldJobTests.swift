@@ -412,6 +412,29 @@ extension HeldJobTests {
 extension HeldJobTests {
   private static func held(_ device: Device) -> PlannedPush { held(to: bob, device) }
 
+  private static let openStates: Set<JobState> = [.waiting, .held, .merged, .ready, .sending, .retrying]
+
+  /// The condition of a job, and whether facts about its user may still decide it.
+  @Test(
+    arguments: JobState.allCases.map { ("state = '\($0)'", openStates.contains($0)) } + [
+      ("state = 'merged', finished_at = 1", false),
+      ("kind = 'change', state = 'ready', is_late = 1", true),
+      ("kind = 'change', state = 'ready', is_late = 0", false),
+    ])
+  func `a change is noted if it may decide a job`(job: String, isNoted: Bool) async throws {
+    func note() async throws -> (isNoted: Bool, hasTime: Bool) {
+      try await test.write { transaction in
+        try transaction.db.execute(sql: "UPDATE users SET changed = -1")
+        let isNoted = try transaction.people.noteChange(of: bob.id)
+        return (isNoted, try transaction.db.has("SELECT 1 FROM users WHERE name = 'bob' AND changed >= 0"))
+      }
+    }
+    #expect(try await note() == (false, false))
+    _ = try await append([Self.held()])
+    try await test.write { try $0.db.execute(sql: "UPDATE jobs SET merged_into = 'head', \(job)") }
+    #expect(try await note() == (isNoted, isNoted))
+  }
+
   @Test func `users with a changed fact and an older job are found`() async throws {
     func changed(after user: UserID? = nil, limit: Int = 9) async throws -> [String] {
       try await test.read { try $0.queue.changedUsers(after: user, limit: limit).map(\.rawValue) }
@@ -428,7 +451,9 @@ extension HeldJobTests {
       _ = try transaction.rooms.join(carol, room: room, epoch: "epoch", now: .at(0))
       try transaction.devices.register(phone("tablet", token: "other"), of: carol.id, now: .at(0))
       _ = try transaction.messages.append(draft(jobs: [job(to: carol, phone("tablet", token: "other"))]))
-      for user in [alice, bob, carol] { try transaction.people.noteChange(of: user.id) }
+      for user in [bob, carol] { try transaction.people.noteChange(of: user.id) }
+      // She has no job.
+      try transaction.db.execute(sql: "UPDATE users SET changed = 1 WHERE name = 'alice'")
     }
     #expect(try await changed() == ["bob", "carol"])
     #expect(try await changed(limit: 1) == ["bob"])

@@ -369,7 +369,7 @@ extension Deliveries: Follower {
       }
     case .pushed(let end): wakeWorker(heldUntil: end, on: core)
     case .heldDue: holds.end(on: core)
-    case .person(let user, let hasPushes): holds.reconsider(user, hasPushes: hasPushes, on: core)
+    case .person(let user, let hasOpenDecisions): holds.reconsider(user, hasOpenDecisions: hasOpenDecisions, on: core)
     case .marked(let user, let seq, let room): sendReceived(room, user, upTo: seq, on: core)
     case .edited, .annotated, .role, .restricted, .record, .roomDeleted, .call, .invitations, .userAccess, .listChanged,
       .erasing:

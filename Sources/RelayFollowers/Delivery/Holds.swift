@@ -102,12 +102,12 @@ package final class Holds {
   // MARK: Because a fact has changed
 
   /// Decides the pushes of a user again that are held or not sent yet. The user need not be in memory.
-  /// - Parameter hasPushes: False if no push was unfinished when the change was stored. Pushes that were stored later
-  ///   already follow from it.
-  func reconsider(_ name: UserID, hasPushes: Bool = true, on core: isolated Core) {
+  /// - Parameter hasOpenDecisions: False if nothing was to be decided when the change was stored. Pushes that are stored
+  ///   later already follow from it: ``People/change(_:to:requester:on:storing:)`` changes the facts first.
+  func reconsider(_ name: UserID, hasOpenDecisions: Bool = true, on core: isolated Core) {
     // A task that decides at this moment may have read older facts.
-    guard hasPushes || reconsidered[name] != nil else {
-      releases.set(name, since: core.hub.now, until: nil)
+    guard hasOpenDecisions || reconsidered[name] != nil else {
+      releases.set(name, since: core.hub.now, until: nil)  // nothing is left to release
       return
     }
     // A user in memory stays there, with the new fact, until the task has decided.

@@ -37,9 +37,9 @@ package enum Change {
   case pushed(heldUntil: Timestamp?)
   /// All held pushes are due for another decision.
   case heldDue
-  /// A fact that decides the pushes of a user has changed. `hasPushes` is false if no push of the user was unfinished
-  /// when the fact was stored.
-  case person(UserID, hasPushes: Bool = true)
+  /// A fact that decides the pushes of a user has changed. `hasOpenDecisions` is false if nothing was to be decided when
+  /// the fact was stored.
+  case person(UserID, hasOpenDecisions: Bool = true)
   /// A backend has suspended a user or revoked the tokens, or has ended this.
   case userAccess(of: UserID)
   /// A member has received the messages up to a seq. The mark may be stored later.

@@ -9,7 +9,8 @@
 /// |---|---|
 /// | ``Change/marked(_:upTo:in:)`` | when the hub has raised the mark, perhaps before it is stored |
 /// | ``Change/loaded(_:)``, ``Change/pushed(heldUntil:)``, ``Change/heldDue`` | some time after the commit |
-/// | ``Change/person(_:hasPushes:)``, ``Change/listChanged(of:)`` | some time after the commit |
+/// | ``Change/person(_:hasOpenDecisions:)`` | some time after the commit; before it if a report ends by itself or a right is saved late |
+/// | ``Change/listChanged(of:)`` | some time after the commit |
 /// | ends of invitations by a block | some time after the commit |
 /// | all others | in the completion of the commit, before the next commit is shown: in the order of the store |
 package protocol Follower: AnyObject {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import RelayHub
 
-/// The users in memory who had no open invitation when it was last read, and have got none since.
+/// The users in memory who are known to have no open invitation, so that no query has to count them.
 ///
 /// The state is private. The relay creates one object, and the methods run on the hub's thread.
 package final class Uninvited {
   private var users: Set<UserHandle> = []
-  /// The number of invitations made, with which a read notices those made meanwhile.
+  /// The number of invitations made so far: a read compares it before and after.
   private(set) var madeCount = 0
 
   package init() {}

@@ -201,7 +201,7 @@ extension People {
       relatedUsers = try await stableRelatedUsers(
         of: viewer, permissions, among: names.compactMap { $0 }, on: core)
     } catch {
-      // Until the store works again, the relay hides the Focus: it might not be shared with the viewer.
+      // Until the watches are evaluated again, the relay hides the Focus: it might not be shared with the viewer.
       for watching in watches { core.hub.relate(watching, isRelated: false, isEvaluated: true) }
       if await core.waitBeforeRetry(after: error) { evaluateWatches(of: session, viewer, on: core) }
       return

@@ -101,7 +101,8 @@ package final class People {
       let isUninvited: Bool
       do {
         (records, isUninvited) = try await core.store.read { [missing] reader in
-          // A user who connects is loaded alone, and needs the number of invitations next.
+          // A user who connects is loaded alone, and needs the number of invitations next. Others loaded alone cost this
+          // query for nothing.
           let isUninvited = try missing.count == 1 && reader.invitations.count(of: missing[0]) == 0
           return (try reader.people.users(missing), isUninvited)
         }
@@ -219,8 +220,9 @@ package final class People {
     }
   }
 
-  /// Changes a user. The next request already sees the change. Other users see it, and decisions use it, when it is
-  /// stored. If it cannot be stored, it is undone.
+  /// Changes a user. Requests and new decisions use the change at once: a push that is stored after the change follows
+  /// from it. When it is stored, other users see it, and the relay decides the earlier pushes again. After a failed write,
+  /// the stored facts replace it.
   /// - Returns: The result of `work`.
   @discardableResult
   package func change<T: Sendable>(
@@ -233,13 +235,13 @@ package final class People {
     noteChange(of: name)
     recipients[user] = recipient
     let result: T
-    let hasPushes: Bool
+    let hasOpenDecisions: Bool
     do {
-      (result, hasPushes) = try await core.store.write {
+      (result, hasOpenDecisions) = try await core.store.write {
         (try work($0, name), try $0.people.noteChange(of: name))
       }
     } catch {
-      // Other requested changes may have been stored.
+      // Reload instead of undoing: another change may have been stored meanwhile.
       do {
         try await reload(name, on: core)
         core.publish(.person(name))
@@ -251,7 +253,7 @@ package final class People {
     noteChange(of: name)
     // Another request may have changed the user again.
     show(recipients[user], of: user, requester: requester, on: core)
-    core.publish(.person(name, hasPushes: hasPushes))
+    core.publish(.person(name, hasOpenDecisions: hasOpenDecisions))
     return result
   }
 

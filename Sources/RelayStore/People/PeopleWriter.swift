@@ -136,11 +136,11 @@ public struct PeopleWriter: TransactionPart {
   ///
   /// The time is that of the stepless clock. The number of the newest job is no substitute: a job may have a higher
   /// number, and an earlier decision.
-  /// - Returns: True if a push of the user is unfinished.
+  /// - Returns: True if the change may decide a job of the user, see ``QueueReader/hasOpenDecisions(of:)``.
   @discardableResult
   public func noteChange(of user: UserID) throws -> Bool {
     let id = try needRow(of: user)
-    guard try transaction.reader.queue.hasUnfinished(of: id) else { return false }
+    guard try transaction.reader.queue.hasOpenDecisions(of: id) else { return false }
     try db.run("UPDATE users SET changed = ? WHERE id = ?", [transaction.steplessNow.rawValue, id])
     return true
   }

@@ -2,7 +2,7 @@
 import GRDB
 import RelayProtocol
 
-/// The reason for which a job is not sent. The raw value is the note of the job.
+/// The reason for which a claimed or abandoned job is not sent. The raw value is the note of the job.
 enum Obstacle: String, Error {
   case noRoom = "the room was deleted"
   case noUser = "the user was erased"

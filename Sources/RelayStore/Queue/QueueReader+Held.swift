@@ -39,7 +39,7 @@ extension QueueReader {
 
   /// True if the user has a job that the facts about the user decide: an unfinished push, or an update that a silence
   /// holds.
-  func hasUnfinished(of user: Int64) throws -> Bool {
+  func hasOpenDecisions(of user: Int64) throws -> Bool {
     try db.has(
       """
       SELECT 1 FROM jobs INDEXED BY jobs_member WHERE user = ?1 AND \(Schema.queued)

@@ -13,7 +13,7 @@ public struct ShownMessages: Equatable, Sendable {
   /// The push that the sender of the message requests.
   public var push = PushRequest()
   public var sender: User
-  /// The sum of the steps of the wall clock when the message was stored.
+  /// The sum of the steps of the wall clock when the job was made.
   public var steps = Duration.zero
   /// The end of the push by the stepless clock. Is `nil` when the push follows from the message alone.
   public var ends: Timestamp?

@@ -361,6 +361,7 @@ extension UpdateQueue {
 
   /// Ends an update that was sent. Plans the update again if its message has changed meanwhile, or if a removal is due.
   public func finish(_ claim: Claim) throws {
+    if case .alert = claim.content { preconditionFailure("`PushQueue` ends the push of a message") }
     try note(claim)
     try sent(claim.removals, to: claim.device.id, of: claim.recipient)
     guard case .change(let text, let shown) = claim.content else { return try finish(claim.id) }

@@ -65,7 +65,7 @@ extension Schema {
       steps INTEGER NOT NULL DEFAULT 0,
       -- The first moment at which the message is not pushed any more; NULL: never.
       expires INTEGER,
-      -- It could not go out at once.
+      -- A push: it could not go out at once. An update: a silence holds its text.
       is_late INTEGER NOT NULL DEFAULT 0,
       -- Its push may have reached the phone: the answer was lost.
       is_unknown INTEGER NOT NULL DEFAULT 0,
