@@ -312,7 +312,7 @@ package actor PushWorker {
       outcome = await send(push, device, gateway, noting: attempts)
     }
     if case .tooLarge(_, nil) = outcome {
-      push.maxSize = Self.shortened
+      push.maxSize = min(push.maxSize, Self.shortened)
       outcome = await send(push, device, gateway, noting: attempts)
     }
     return outcome
@@ -355,7 +355,8 @@ package actor PushWorker {
     switch claim.content {
     case .change(.deleted, _): UpdateQueue.removalAge
     case .phone(let phone) where phone.removes: UpdateQueue.removalAge
-    case .alert, .change, .phone, .silent: updateLifetime
+    case .change, .phone, .silent: updateLifetime
+    case .alert: preconditionFailure("the push of a message has its own end")
     }
   }
 
