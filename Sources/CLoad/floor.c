@@ -71,7 +71,8 @@ static bool put(const connection_t *connection, const char *bytes, size_t size) 
   return send(connection->descriptor, bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)size;
 }
 
-/* Takes a handshake or a report. Returns its size, 0 if it is incomplete, or -1 if it is neither. */
+/* Takes a handshake or a report. Returns its size, -1 if it is neither, or 0 if it is incomplete or the
+ * earlier report of the connection awaits its commit. */
 static ptrdiff_t take_request(floor_t *floor, connection_t *connection, const char *bytes, size_t size) {
   const char *end = memmem(bytes, size, "\r\n\r\n", 4);
   if (connection->awaits_commit) return 0;

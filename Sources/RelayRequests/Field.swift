@@ -352,7 +352,7 @@ package struct ObjectDeclaration: Sendable {
     self.fields = fields.map(\.declaration)
   }
 
-  /// Throws `bad_request` if a member has an unknown name.
+  /// Throws `bad_request` if the object is closed and a member has an unknown name.
   package func check(_ members: Fields) throws(RequestError) {
     if isClosed { try members.checkNames(among: fields.map(\.name)) }
   }

@@ -11,9 +11,11 @@ struct Focus: AsyncParsableCommand {
     discussion: """
       The users are connected over WebSocket, and share small rooms. Each report changes the Focus of the next user. \
       The first latency is that of the answer. The second one is that of the event which each room-mate receives. \
-      Both begin at the planned time of the report, or with --alone when it is sent. With --baseline, the least program first accepts the same reports: \
-      it stores one row for each in SQLite, and sends no events. A user reports again when all room-mates have \
-      received the last report.
+      Both begin at the planned time of the report, or with --alone when it is sent. A user reports again when all \
+      room-mates have received the last report.
+
+      With --baseline, the least program first accepts the same reports: it stores one row for each in SQLite, and \
+      sends no events.
       """
   )
 

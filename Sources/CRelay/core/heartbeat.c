@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The heartbeat of a session: pings, pongs and timeouts. At its bound, a user gets a new session in the place
- * of one whose ping has no answer. */
+/* The heartbeat of a session: pings, pongs and timeouts. At the limit of sessions, a new session replaces one
+ * whose ping has no answer. */
 #include "core.h"
 
 enum {
   PROBE = 5000, /* ms without an answer to a ping, after which a new session may replace a session */
-  SHARES = 64,  /* of a heartbeat; pings that are due in the same share are sent together */
+  SHARES = 64,  /* of a heartbeat */
 };
 
 int64_t relay__session_ping_due(const relay_hub_t *hub, const relay_session_t *session) {

@@ -41,14 +41,14 @@ extension Relay {
     refusalPace.answered()
   }
 
-  /// The pause between two looks at the pongs of a user's sessions, and the maximum time of all looks.
-  private static let look = Duration.milliseconds(50), maxLooks = Duration.seconds(6)
+  /// The pause between two looks at the pongs of a user's sessions, and the maximum wait.
+  private static let look = Duration.milliseconds(50), maxWait = Duration.seconds(6)
 
   /// If the user has the maximum number of sessions, waits until they have answered a ping, or until one of them counts
   /// as dead. The sessions of a network that is gone would otherwise keep new sessions out for half a minute.
   private func awaitPlace(for user: UserHandle, on core: isolated Core) async {
     guard core.hub.probeSessions(of: user) else { return }
-    let end = ContinuousClock.now + Self.maxLooks
+    let end = ContinuousClock.now + Self.maxWait
     while core.hub.awaitsPongs(of: user), ContinuousClock.now < end { try? await Task.sleep(for: Self.look) }
   }
 

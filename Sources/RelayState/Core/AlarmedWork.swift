@@ -14,7 +14,8 @@ package final class AlarmedWork {
   package init(_ alarm: Alarms.Kind) { self.alarm = alarm }
 
   /// Begins a run.
-  /// - Parameter work: Returns the next time at which work is due. Is called again after a failure of the store.
+  /// - Parameter work: Returns the next time at which work is due, for which the alarm is set. After an error, the alarm is
+  ///   due in a second. The owner must begin a run when its alarm is due.
   package func run(
     on core: isolated Core, _ work: nonisolated(nonsending) @escaping () async throws -> Timestamp?
   ) {
