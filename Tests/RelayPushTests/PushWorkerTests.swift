@@ -229,6 +229,21 @@ import Testing
     }
   }
 
+  @Test func `a refused size makes the next try shorter, and never longer`() async throws {
+    let clock = Clock()
+    try await withMessage(clock) { store in
+      let gateway = Recorder(
+        .tooLarge(.payloadTooLarge, maxSize: 2_000), .tooLarge(.payloadTooLarge, maxSize: nil), .sent(.shown))
+      await worker(store, gateway, clock).workOff()
+      #expect(gateway.sent.map(\.maxSize) == [Push.maxPayload, 2_000, 2_000])
+    }
+    try await withMessage(clock) { store in
+      let gateway = Recorder(.tooLarge(.payloadTooLarge, maxSize: nil), .sent(.shown))
+      await worker(store, gateway, clock).workOff()
+      #expect(gateway.sent.map(\.maxSize) == [Push.maxPayload, PushWorker.shortened])
+    }
+  }
+
   @Test(arguments: [-3_600, 600, 40 * 86_400])
   func `a pause of forgetting tokens keeps its length when the wall clock is set`(step: Int) async throws {
     let clock = Clock()

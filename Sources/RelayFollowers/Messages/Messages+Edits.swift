@@ -75,8 +75,7 @@ extension [Change] {
   /// - Parameter handle: Is `nil` if the room is not in memory.
   package static func deletion(
     of seq: Int64, _ deleted: Edited, by user: UserID?, in room: RoomID, _ handle: RoomHandle?,
-    requester: SessionHandle?,
-    at time: Timestamp
+    requester: SessionHandle?, at time: Timestamp
   ) -> [Change] {
     let message = ChangedMessage(
       seq: seq, change: deleted.change, time: time, body: nil, moderator: deleted.moderator)
