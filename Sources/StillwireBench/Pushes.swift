@@ -39,9 +39,9 @@ struct Pushes: AsyncParsableCommand {
       connections to the relay, with one message in flight each (default: 8).
       """))
   var connections: Int?
-  @Option(help: "Maximum number of streams on a connection.") var streams = 500
+  @Option(help: "Maximum number of streams on a connection (default: 500).") var streams: Int?
   @Option(help: "Pushes in flight (default: the number of streams, or 500 with --through).") var atOnce: Int?
-  @Option(help: "Bytes of a payload.") var payload = 1024
+  @Option(help: "Bytes of a payload (default: 1024).") var payload: Int?
   @Option(help: ArgumentHelp("The duration of the measurement.", valueName: "seconds")) var seconds = 5.0
   @Option(help: ArgumentHelp("The time of sending before the measurement.", valueName: "seconds")) var warmUp = 1.0
   @Flag(help: "Print JSON: times in seconds, sizes in bytes.") var json = false
@@ -55,6 +55,9 @@ struct Pushes: AsyncParsableCommand {
     try BenchTarget.check("--payload", payload, Self.smallestPayload...Push.maxPayload)
     try BenchTarget.check("--seconds", seconds, 0.1...86_400)
     try BenchTarget.check("--warm-up", warmUp, 0...3_600)
+    let direct = ["--ca-file": caFile != nil, "--streams": streams != nil, "--payload": payload != nil]
+    let foreign = (relay.through ? direct : relay.given).filter(\.value).keys.min()
+    if let foreign { throw ValidationError("\(foreign) has no effect with\(relay.through ? "" : "out") --through") }
     guard relay.through || caFile != nil else { throw ValidationError("--ca-file is required without --through") }
   }
 
@@ -83,11 +86,14 @@ struct Pushes: AsyncParsableCommand {
 
   private var simulatorPort: UInt16 { port ?? 2197 }
   private var maxConnections: Int { connections ?? 1 }
+  private var maxStreams: Int { streams ?? 500 }
+  private var payloadSize: Int { payload ?? 1024 }
+  private var width: Int { atOnce ?? maxConnections * maxStreams }
 
   private func gateway() throws -> AppleGateway {
     let caFile = caFile ?? ""
     let service = AppleService(
-      host: address, port: simulatorPort, caFile: caFile, connections: maxConnections, streams: streams)
+      host: address, port: simulatorPort, caFile: caFile, connections: maxConnections, streams: maxStreams)
     var log = Logger(label: "bench")
     log.logLevel = .error
     do {
@@ -116,7 +122,7 @@ struct Pushes: AsyncParsableCommand {
   }
 
   private func load(on gateway: AppleGateway) async throws -> Tally {
-    let width = atOnce ?? maxConnections * streams
+    let width = width
     let begin = ContinuousClock.now + .seconds(warmUp)
     let end = begin + .seconds(seconds)
     return await withTaskGroup(of: Tally.self) { group in
@@ -140,7 +146,7 @@ struct Pushes: AsyncParsableCommand {
     to end: ContinuousClock.Instant
   ) async -> Tally {
     var tally = Tally()
-    let payload = Self.payload(of: payload)
+    let payload = Self.payload(of: payloadSize)
     var number = worker
     while true {
       let start = ContinuousClock.now
@@ -199,14 +205,15 @@ struct Pushes: AsyncParsableCommand {
       load: "pushes", server: "\(address):\(simulatorPort)",
       shape: [
         BenchReport.Figure.number(maxConnections, "connection") + " at most",
-        BenchReport.Figure.grouped(Double(atOnce ?? maxConnections * streams), 0) + " pushes at once",
-        "payloads of " + BenchReport.Figure.number(payload, "byte"),
+        BenchReport.Figure.grouped(Double(width), 0) + " pushes at once",
+        "payloads of " + BenchReport.Figure.number(payloadSize, "byte"),
       ].joined(separator: ", "))
     report.add(
       "options", "options",
       [
         .init("connections", "connections", .count(UInt64(maxConnections))),
-        .init("streams", "streams", .count(UInt64(streams))), .init("payload", "payload", .bytes(Double(payload))),
+        .init("streams", "streams", .count(UInt64(maxStreams))),
+        .init("payload", "payload", .bytes(Double(payloadSize))),
       ])
     report.add(
       "pushes", "pushes",

@@ -13,23 +13,38 @@ struct ThroughOptions: ParsableArguments {
   var pid: Int32?
   @Option(help: ArgumentHelp("A file with an API key of the relay (default: open mode).", valueName: "file"))
   var apiKeyFile: String?
-  @Option(help: ArgumentHelp("The app in the relay's configuration.", valueName: "name")) var app = "com.example.bench"
-  @Option(help: "Rooms, which get a message in turn.") var rooms = 200
-  @Option(help: "Members of each room who are away, with one device each.") var members = 10
-  @Option(help: ArgumentHelp("The prefix of the rooms' names.", valueName: "name")) var prefix = "bench"
+  @Option(help: ArgumentHelp("The app in the relay's configuration (default: com.example.bench).", valueName: "name"))
+  var app: String?
+  @Option(help: "Rooms, which get a message in turn (default: 200).") var rooms: Int?
+  @Option(help: "Members of each room who are away, with one device each (default: 10).") var members: Int?
+  @Option(help: ArgumentHelp("The prefix of the rooms' names (default: bench).", valueName: "name")) var prefix: String?
+
+  /// True for each option that is given. They need `--through`.
+  var given: [String: Bool] {
+    [
+      "--pid": pid != nil, "--api-key-file": apiKeyFile != nil, "--app": app != nil, "--rooms": rooms != nil,
+      "--members": members != nil, "--prefix": prefix != nil,
+    ]
+  }
+
+  var roomCount: Int { rooms ?? 200 }
+  var membersPerRoom: Int { members ?? 10 }
 
   func validate() throws {
     try BenchTarget.check("--rooms", rooms, 1...100_000)
     try BenchTarget.check("--members", members, 1...1_000)
-    try BenchTarget.checkPrefix(prefix)
+    if let prefix { try BenchTarget.checkPrefix(prefix) }
   }
 
   struct Pace {
-    let connections, atOnce: Int
+    let connections: Int
+    var atOnce: Int
     let warmUp, seconds: Double
   }
 
   func run(on relay: BenchRelay, _ pace: Pace) async throws {
+    var pace = pace
+    pace.atOnce = max(pace.atOnce, membersPerRoom)  // the pushes of one message begin together
     let process = try Load(relay).process
     let requests = try RelayRequests(to: relay, width: pace.connections, apiKeyFile: apiKeyFile)
     let watching = try RelayRequests(to: relay, width: 1, apiKeyFile: apiKeyFile)
@@ -40,7 +55,7 @@ struct ThroughOptions: ParsableArguments {
     let scene = PushScene(run: BenchRun.randomName(), self)
     for step in scene.preparation { try await requests.perform(step) }
 
-    let tally = ThroughTally(from: try await PushResults(of: watching), members: members, atOnce: pace.atOnce)
+    let tally = ThroughTally(from: try await PushResults(of: watching), members: membersPerRoom, atOnce: pace.atOnce)
     let begin = ContinuousClock.now + .seconds(pace.warmUp)
     let end = begin + .seconds(pace.seconds)
     let measured = try await withThrowingTaskGroup { group in
@@ -79,14 +94,15 @@ struct ThroughOptions: ParsableArguments {
     var report = BenchReport(
       load: "pushes", server: "\(relay.address):\(relay.port)",
       shape: [
-        BenchReport.Figure.number(rooms, "room") + " with " + BenchReport.Figure.number(members, "member") + " away",
+        BenchReport.Figure.number(roomCount, "room") + " with " + BenchReport.Figure.number(membersPerRoom, "member")
+          + " away",
         BenchReport.Figure.number(pace.connections, "connection"),
         BenchReport.Figure.grouped(Double(pace.atOnce), 0) + " pushes at once",
       ].joined(separator: ", "))
     report.add(
       "options", "options",
       [
-        .init("rooms", "rooms", .count(UInt64(rooms))), .init("members", "members", .count(UInt64(members))),
+        .init("rooms", "rooms", .count(UInt64(roomCount))), .init("members", "members", .count(UInt64(membersPerRoom))),
         .init("connections", "connections", .count(UInt64(pace.connections))),
         .init("atOnce", "at once", .count(UInt64(pace.atOnce))),
       ])
@@ -102,8 +118,8 @@ private struct PushScene: Sendable {
 
   init(run: String, _ options: ThroughOptions) {
     let tokens = UInt64.random(in: 0...UInt64.max)
-    for number in 0..<options.rooms {
-      let (room, sender) = ("\(options.prefix)-\(run)-\(number)", "bench-\(run)-sender-\(number)")
+    for number in 0..<options.roomCount {
+      let (room, sender) = ("\(options.prefix ?? "bench")-\(run)-\(number)", "bench-\(run)-sender-\(number)")
       preparation[0].append(
         .init(
           "POST", "/v1/rooms",
@@ -111,7 +127,7 @@ private struct PushScene: Sendable {
             $0["room"] = room
             $0["owner"] = sender
           }))
-      for member in 0..<options.members {
+      for member in 0..<options.membersPerRoom {
         let user = "bench-\(run)-\(number)-\(member)"
         preparation[1].append(.init("PUT", "/v1/rooms/\(room)/members/\(user)"))
         preparation[1].append(
@@ -119,8 +135,8 @@ private struct PushScene: Sendable {
             "PUT", "/v1/users/\(user)/devices/phone",
             JSONWriter.object {
               $0["platform"] = "apns"
-              $0["app"] = options.app
-              $0["token"] = String(format: "%032lx%032lx", tokens, UInt64(number * options.members + member))
+              $0["app"] = options.app ?? "com.example.bench"
+              $0["token"] = String(format: "%032lx%032lx", tokens, UInt64(number * options.membersPerRoom + member))
             }))
       }
       messages.append(
@@ -202,7 +218,7 @@ private final class ThroughTally: Sendable {
     before = results
     state = Mutex(State(results: results))
     self.members = members
-    self.atOnce = max(atOnce, members)
+    self.atOnce = atOnce
   }
 
   /// Returns the number of the next message, or `nil` while too many pushes are in flight.

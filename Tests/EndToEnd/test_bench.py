@@ -305,6 +305,8 @@ def test_wrong_options_are_refused(options, named):
         ("focus", ("--token-file", "a"), "--token-file"),
         ("pushes", (), "--ca-file"),
         ("pushes", ("--through", "--members", 0), "--members must be from 1 to 1000"),
+        ("pushes", ("--through", "--streams", 1), "--streams has no effect with --through"),
+        ("pushes", ("--rooms", 1), "--rooms has no effect without --through"),
         ("presence", ("--sessions", 10, "--flapping", 10), "--flapping must be from 1 to 9"),
         ("reconnect", ("--sessions", 10, "--rooms", 11), "--rooms must be from 1 to 10"),
         ("idle", ("--seconds", 0), "--seconds"),
