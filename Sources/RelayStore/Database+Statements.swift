@@ -8,6 +8,20 @@ extension Database {
     try cachedStatement(sql: sql).execute(arguments: arguments)
   }
 
+  /// Runs `work` in an immediate transaction, with prepared statements: GRDB's `inTransaction` parses them each time.
+  func immediately(_ work: () throws -> Void) throws {
+    try run("BEGIN IMMEDIATE")
+    do {
+      try work()
+      // After some errors of the disk SQLite has already rolled back.
+      guard isInsideTransaction else { throw DatabaseError(resultCode: .SQLITE_ABORT) }
+      try run("COMMIT")
+    } catch {
+      if isInsideTransaction { try? run("ROLLBACK") }
+      throw error
+    }
+  }
+
   func first(_ sql: String, _ arguments: StatementArguments = []) throws -> Row? {
     try Row.fetchOne(cachedStatement(sql: sql), arguments: arguments)
   }
@@ -18,7 +32,7 @@ extension Database {
 
   /// True if the query has a row.
   func has(_ sql: String, _ arguments: StatementArguments = []) throws -> Bool {
-    try first(sql, arguments) != nil
+    try first(sql, arguments) { _ in } != nil
   }
 }
 

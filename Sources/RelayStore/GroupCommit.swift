@@ -214,7 +214,7 @@ final class GroupCommit: Sendable {
       completions.reserveCapacity(works.count)
       var steps = notedSteps
       try files.checkIfMissing()
-      try db.inTransaction(.immediate) {
+      try db.immediately {
         let transaction = Transaction(
           db: db, cache: cache, clock: readClock(), maxSlice: rows.map { _ in JournaledRows.maxSlice })
         steps = transaction.steps
@@ -225,7 +225,6 @@ final class GroupCommit: Sendable {
         // A commit to a removed file would be lost.
         try files.check()
         try rows?.decide(db)
-        return .commit
       }
       try files.confirm()
       rows?.committed()
@@ -234,6 +233,9 @@ final class GroupCommit: Sendable {
       count(completions.count, since: began, hasFailed: false)
       putBack(works[completions.count...])
       return completions
+    } catch let failure as WorkFailure {
+      count(1, since: began, hasFailed: false)
+      return [works[0].task.failed(failure.error)]
     } catch {
       // The cache contains the seqs of the failed messages. It is cleared, so that the next messages read the rows on
       // disk and these seqs are used again.
@@ -259,7 +261,7 @@ final class GroupCommit: Sendable {
     let messages = try GroupedMessages(transaction, rows)
     for work in works {
       if let rows, rows.isFull { break }
-      completions.append(try perform(work.task, transaction, messages))
+      completions.append(try perform(work.task, transaction, messages, isAlone: rows == nil && works.count == 1))
       try rows?.check()
     }
     try messages.writeRows()
@@ -286,10 +288,7 @@ final class GroupCommit: Sendable {
     do {
       try files.check()
       if let run {
-        try db.inTransaction(.immediate) {
-          try run.countEnd(db)
-          return .commit
-        }
+        try db.immediately { try run.countEnd(db) }
       }
       _ = try db.checkpoint(.truncate)
       try files.check()
@@ -315,7 +314,7 @@ final class GroupCommit: Sendable {
 
   /// Performs one work item. Throws only when the whole transaction is lost.
   private func perform(
-    _ task: Task, _ transaction: Transaction, _ messages: GroupedMessages
+    _ task: Task, _ transaction: Transaction, _ messages: GroupedMessages, isAlone: Bool
   ) throws -> Completion {
     switch task {
     case .message(let message, let completion):
@@ -325,17 +324,23 @@ final class GroupCommit: Sendable {
         guard transaction.db.isInsideTransaction, !(error is GroupedMessages.UndoFailure) else { throw error }
         return task.failed(try workError(error))
       }
-      return try protect(task, transaction, messages) {
+      return try protect(task, transaction, messages, isAlone: isAlone) {
         let stored = try $0.messages.append(message.draft)
         return { completion(.success(stored)) }
       }
-    case .any(let run, _): return try protect(task, transaction, messages, run)
+    case .any(let run, _): return try protect(task, transaction, messages, isAlone: isAlone, run)
     }
   }
 
+  /// The failure of a work item that is alone in its transaction. The transaction is undone instead of the item.
+  private struct WorkFailure: Error {
+    let error: StoreError
+  }
+
   /// Runs a work item within a savepoint, so that its failure undoes only this item.
+  /// - Parameter isAlone: True if no other item is in the transaction. Throws ``WorkFailure`` then, without a savepoint.
   private func protect(
-    _ task: Task, _ transaction: Transaction, _ messages: GroupedMessages,
+    _ task: Task, _ transaction: Transaction, _ messages: GroupedMessages, isAlone: Bool,
     _ run: (Transaction) throws -> Completion
   ) throws -> Completion {
     let db = transaction.db
@@ -343,11 +348,11 @@ final class GroupCommit: Sendable {
     // keeps them.
     try messages.writeRows()
     let mark = rows?.mark ?? 0
-    try db.run("SAVEPOINT work")
+    if !isAlone { try db.run("SAVEPOINT work") }
     cache.beginWork()
     do {
       let completion = try run(transaction)
-      try db.run("RELEASE work")
+      if !isAlone { try db.run("RELEASE work") }
       return completion
     } catch {
       // After some disk errors SQLite has already rolled back the whole transaction. Then do not continue: the next
@@ -355,6 +360,7 @@ final class GroupCommit: Sendable {
       guard db.isInsideTransaction else { throw error }
       let failure = try workError(error)
       cache.forgetWork()
+      if isAlone { throw WorkFailure(error: failure) }
       try db.run("ROLLBACK TO work")
       rows?.cut(to: mark)
       try db.run("RELEASE work")
