@@ -38,6 +38,8 @@ package actor PushWorker {
 
   /// The maximum number of jobs in one claim.
   static let group = 64
+  /// The time after a claim in which other jobs wait for the next one. A job alone does not wait.
+  static let claimPause = Duration.milliseconds(5)
   /// A claim is valid for this time and is renewed while the push is in progress. After a crash, the next start
   /// releases all claims (``releaseEarlierClaims()``), or the lease ends.
   static let lease = Duration.seconds(60)
@@ -101,6 +103,9 @@ package actor PushWorker {
         let result = await claimDue { claim in tasks.addTask { await self.push(claim) } }
         guard !Task.isCancelled else { return }
         await setAlarm(after: result)
+        // Jobs that become due meanwhile share a claim.
+        if hasClaimed { try? await Task.sleep(for: Self.claimPause) }
+        hasClaimed = false
       }
     }
   }
@@ -119,6 +124,8 @@ package actor PushWorker {
   }
 
   private var isRetired = false
+  /// True if jobs were claimed since the last wake.
+  private var hasClaimed = false
   /// True while the store claims jobs that will then be in progress.
   private var isClaiming = false
 
@@ -172,6 +179,7 @@ package actor PushWorker {
     }
     if isFailing { log.notice("push jobs are claimed again") }
     isFailing = false
+    hasClaimed = hasClaimed || !claims.isEmpty
     for claim in claims {
       self.inProgress.begin(claim.id, in: claim.lane)
       begin(claim)
@@ -217,14 +225,15 @@ package actor PushWorker {
   }
 
   private func push(_ claim: Claim) async {
+    var isMoreDue = true
     switch claim.content {
-    case .alert: await attempt(claim)
+    case .alert: isMoreDue = await attempt(claim)
     case .change, .phone, .silent: await attemptUpdate(claim)
     }
-    inProgress.end(claim.id, in: claim.lane)
+    // Other jobs of a full lane may be due.
+    if inProgress.end(claim.id, in: claim.lane) { isMoreDue = true }
     if isIdle { ends.send() }
-    // The device's next job can be claimed, and the lane has capacity.
-    wake()
+    if isMoreDue { wake() }
   }
 
   /// The expiry of a push by the present wall clock. A step shifts the expiry of a message's push by the same amount, so
@@ -246,7 +255,8 @@ package actor PushWorker {
     store.readClock().wallTime(claim.created, steps: claim.steps)
   }
 
-  private func attempt(_ claim: Claim) async {
+  /// - Returns: True if the worker must look for due jobs.
+  private func attempt(_ claim: Claim) async -> Bool {
     let expires = end(of: claim)
     guard now() < expires else { return await finish(claim, .expired, "expired") }
     guard let gateway = gateways[claim.device.platform] else {
@@ -272,13 +282,13 @@ package actor PushWorker {
       var claim = claim
       claim.removals = push.carried
       let rings = if case .ring = push.content { true } else { false }
-      await finish(claim, .sent, note.rawValue, recorded, rings: rings)
-    case .dead, .tooLarge: await finish(claim, .dead, word, recorded)
+      return await finish(claim, .sent, note.rawValue, recorded, rings: rings)
+    case .dead, .tooLarge: return await finish(claim, .dead, word, recorded)
     case .forgetDevice(_, let time):
-      await finish(claim, .dead, word, recorded, forgetting: time ?? created(claim))
+      return await finish(claim, .dead, word, recorded, forgetting: time ?? created(claim))
     case .retry(let after, _, let isUnknown):
       let note = isUnknown ? "\(word), outcome unknown" : word
-      await retry(
+      return await retry(
         claim, gateway.retryPolicy, after: after, note, recorded, isUnknown: isUnknown, expires: end(of: claim))
     case .paused(let wait, _):
       // If the pause outlasts the push, the push expires at its own time.
@@ -289,6 +299,7 @@ package actor PushWorker {
         _ = try $0.queue.retry(claim.id, due: due, note: word, wasTried: false)
       }
       await notifyIfOutdated(claim)
+      return true
     }
   }
 
@@ -380,7 +391,7 @@ package actor PushWorker {
   private func retry(
     _ claim: Claim, _ policy: RetryPolicy, after: Duration?, _ note: String, _ attempts: [PushAttempt],
     isUnknown: Bool, expires: Timestamp
-  ) async {
+  ) async -> Bool {
     var generator = SystemRandomNumberGenerator()
     let time = now()
     let next = policy.next(
@@ -394,6 +405,7 @@ package actor PushWorker {
       _ = try $0.queue.retry(claim.id, due: due, note: note, isUnknown: isUnknown)
     }
     await notifyIfOutdated(claim)
+    return true
   }
 
   private func notifyIfOutdated(_ claim: Claim) async {
@@ -405,10 +417,11 @@ package actor PushWorker {
   /// - Parameters:
   ///   - rings: True if the push was a call screen.
   ///   - registered: If set, removes the device's token unless the device registered it at this time or later.
+  /// - Returns: False if nothing else has become due.
   private func finish(
     _ claim: Claim, _ state: FinishedState, _ note: String, _ attempts: [PushAttempt] = [], isUnknown: Bool = false,
     rings: Bool = false, othersDue: Timestamp? = nil, forgetting registered: Timestamp? = nil
-  ) async {
+  ) async -> Bool {
     switch state {
     case .sent: tally.count(.sent)
     case .expired: tally.count(.expired)
@@ -418,21 +431,24 @@ package actor PushWorker {
     let time = now()
     let device = claim.device
     let rule = forgettingRule(for: device)
-    let forgetting = await record(state.rawValue) { transaction -> Forgetting in
-      try transaction.queue.note(attempts, of: claim.id)
+    let stored = await record(state.rawValue) { transaction -> (Forgetting, isMoreDue: Bool) in
       if state == .sent { try transaction.updates.sent(claim.removals, to: device.id, of: claim.recipient) }
       _ = try transaction.queue.finish(
-        claim.id, state: state, note: note, isUnknown: isUnknown, rings: rings, othersDue: othersDue, now: time)
+        claim.id, state: state, note: note, attempts: attempts, isUnknown: isUnknown, rings: rings,
+        othersDue: othersDue, now: time)
       // Finish this job first: the removal of a device ends all its unfinished jobs.
-      guard let registered else { return .none }
+      guard let registered else {
+        return (.none, isMoreDue: try state != .sent || transaction.queue.hasNext(after: claim))
+      }
       let forgetting = try transaction.devices.forget(
         token: device.token, platform: device.platform, registeredBefore: registered, in: rule.scope,
         pausedFor: rule.pause)
       if case .kept = forgetting { try transaction.queue.amend(claim.id, note: "\(note), \(Self.keptNote)") }
-      return forgetting
+      return (forgetting, isMoreDue: true)
     }
-    await conclude(forgetting, of: rule.app)
+    await conclude(stored?.0, of: rule.app)
     await notifySender(claim, state == .sent ? .pushed : .failed)
+    return stored?.isMoreDue ?? true
   }
 
   /// Stores the result of a push, and retries while the store is unavailable. Meanwhile the push stays in progress, so

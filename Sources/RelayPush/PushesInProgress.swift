@@ -39,10 +39,14 @@ struct PushesInProgress: Sendable {
     if lane.isForUpdates { loads[lane.forPushes, default: Load()].updates += 1 }
   }
 
-  mutating func end(_ id: String, in lane: Lane) {
-    guard ids.remove(id) != nil, var load = loads[lane.forPushes] else { return }
+  /// - Returns: True if the lane was full.
+  @discardableResult
+  mutating func end(_ id: String, in lane: Lane) -> Bool {
+    guard ids.remove(id) != nil, var load = loads[lane.forPushes] else { return false }
+    let wasFull = load.pushes >= Self.maxInLane || load.updates >= Self.maxUpdatesInLane
     load.pushes -= 1
     if lane.isForUpdates { load.updates -= 1 }
     loads[lane.forPushes] = load.pushes == 0 ? nil : load
+    return wasFull
   }
 }

@@ -53,12 +53,16 @@ import Testing
   private static let time = Timestamp(rawValue: 1_700_000_000_000)
 
   /// A message of Ann, with a push to Bob's phone that is due.
-  private static func message(_ push: PushRequest?, at now: Timestamp) -> MessageDraft {
+  private static func message(
+    _ push: PushRequest?, at now: Timestamp, to users: [UserID] = [bob]
+  ) -> MessageDraft {
     var recipient = Recipient()
     recipient.devices = [phone]
-    let member = PlanMember(bob, recipient, as: Membership(Marks(read: 0, received: 0), nil, at: 1, shown: now))
     let message = PlanMessage(MessageTraits(from: ann.id, push: push ?? PushRequest()), in: room, at: now)
-    let decisions = Planner().decisions(about: message, for: member, now: now)
+    let decisions = users.flatMap { user in
+      let member = PlanMember(user, recipient, as: Membership(Marks(read: 0, received: 0), nil, at: 1, shown: now))
+      return Planner().decisions(about: message, for: member, now: now)
+    }
     return MessageDraft(
       room: room, from: ann, time: now, body: Array("1".utf8), push: push, jobs: decisions.compactMap(\.push))
   }
@@ -84,12 +88,68 @@ import Testing
   }
 
   private func worker(
-    _ store: Store, _ gateway: Recorder, _ clock: Clock,
+    _ store: Store, _ gateway: any Gateway, _ clock: Clock,
     ownsClaims: @escaping @Sendable () async -> Bool = { true }
   ) -> PushWorker {
     PushWorker(
       store: store, gateways: [.simulator: gateway], now: { clock.now }, instant: { clock.instant },
       ownsClaims: ownsClaims, log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+  }
+
+  /// Runs the worker until it has sent a number of pushes.
+  private func run(_ worker: PushWorker, until isDone: () -> Bool) async throws {
+    let running = Task { await worker.run() }
+    while !isDone() { try await Task.sleep(for: .milliseconds(5)) }
+    running.cancel()
+    await running.value
+  }
+
+  @Test(.timeLimit(.minutes(20))) func `the end of a push begins the next push of its device`() async throws {
+    let clock = Clock()
+    try await withMessage(clock) { store in
+      try await store.write { transaction in
+        for _ in 2...3 { _ = try transaction.messages.append(Self.message(nil, at: clock.now)) }
+      }
+      let gateway = Recorder(.sent(.shown))
+      try await run(worker(store, gateway, clock)) { gateway.sent.count >= 3 }
+      #expect(gateway.sent.count == 3)
+    }
+  }
+
+  /// A gateway that answers no push before a number of pushes are in progress.
+  private final class Dam: Gateway {
+    private let count = Mutex(0)
+    private let height: Int
+
+    init(height: Int) { self.height = height }
+
+    var sent: Int { count.withLock { $0 } }
+
+    func send(_ push: PhonePush, to device: Device, noting log: AttemptLog) async -> PushOutcome {
+      count.withLock { $0 += 1 }
+      while sent < height, (try? await Task.sleep(for: .milliseconds(1))) != nil {}
+      return .sent(.shown)
+    }
+  }
+
+  @Test(.timeLimit(.minutes(20))) func `the end of a push begins another push of a full lane`() async throws {
+    let clock = Clock()
+    try await withMessage(clock) { store in
+      let users = (0..<PushesInProgress.maxInLane + 20).map { UserID(unchecked: "user-\($0)") }
+      try await store.write { transaction in
+        for user in users {
+          _ = try transaction.rooms.join(User(id: user), room: Self.room, epoch: "epoch", now: Self.time)
+          var phone = Self.phone
+          phone.token = user.rawValue
+          try transaction.devices.register(phone, of: user, now: Self.time)
+        }
+        _ = try transaction.messages.append(Self.message(nil, at: clock.now, to: users))
+      }
+      let gateway = Dam(height: PushesInProgress.maxInLane)
+      try await run(worker(store, gateway, clock)) { gateway.sent > users.count }
+      // One more is the push of the first message.
+      #expect(gateway.sent == users.count + 1)
+    }
   }
 
   @Test func `a push is not sent while another node may have its claim`() async throws {

@@ -37,7 +37,7 @@ extension PushQueue {
   func claim(
     limit: Int, now: Timestamp, leaseUntil: Timestamp, capacity: [Lane: Int] = [:]
   ) throws -> [Claim] {
-    try db.run("\(Self.leaseEnd) AND lease <= ?", [now.rawValue])
+    try db.run(Self.leaseEndByTime, [now.rawValue])
     try transaction.digests.endWaits(now: now)
     var shared = Shared(transaction, now: now)
     var claims: [Claim] = []
@@ -51,10 +51,7 @@ extension PushQueue {
       do {
         let claim = try claim(id, &shared)
         try db.run(
-          """
-          UPDATE jobs SET \(JobEvent.claimed.assignment), lease = ?, attempts = ?, platform = ?, token = ?, badge = ?
-          WHERE id = ? AND \(JobEvent.claimed.condition)
-          """,
+          Self.claiming,
           [
             leaseUntil.rawValue, claim.attempts, claim.device.platform.rawValue, claim.device.token,
             claim.shown?.badge, id,
@@ -72,6 +69,11 @@ extension PushQueue {
     return claims
   }
 
+  private static let claiming = """
+    UPDATE jobs SET \(JobEvent.claimed.assignment), lease = ?, attempts = ?, platform = ?, token = ?, badge = ?
+    WHERE id = ? AND \(JobEvent.claimed.condition)
+    """
+
   /// Renews expired leases of claims on which the caller still works, so that nobody claims these jobs again. A lease
   /// is only needed when a caller has ended.
   public func renewLeases(of inProgress: Set<String>, now: Timestamp, until: Timestamp) throws {
@@ -86,6 +88,8 @@ extension PushQueue {
   static let leaseEnd = """
     UPDATE jobs SET \(JobEvent.leaseEnded.assignment), lease = NULL, is_unknown = 1 WHERE \(JobEvent.leaseEnded.condition)
     """
+
+  private static let leaseEndByTime = "\(leaseEnd) AND lease <= ?"
 
   /// The due jobs of these lanes that can be claimed, those with the earliest due time first.
   func dueJobs(in lanes: [Lane], _ limit: Int, now: Timestamp, _ capacity: [Lane: Int]) throws -> [DueJob] {
@@ -106,12 +110,7 @@ extension PushQueue {
     }
     var targets: Set<Target> = []
     var found: [DueJob] = []
-    let statement = try db.cachedStatement(
-      sql: """
-        SELECT number, id, user, device, due, room, seq, is_late FROM jobs AS job
-        WHERE \(QueueReader.isClaimable) AND lane = ? AND due <= ? ORDER BY due, room, seq
-        """)
-    let rows = try Row.fetchCursor(statement, arguments: [lane.name, now.rawValue])
+    let rows = try Row.fetchCursor(db.cachedStatement(sql: Self.dueInLane), arguments: [lane.name, now.rawValue])
     while found.count < limit, let row = try rows.next() {
       let queue = JobQueue(row)
       guard lane.isForUpdates || targets.insert(Target(user: queue.user, device: queue.device)).inserted else {
@@ -123,6 +122,11 @@ extension PushQueue {
     }
     return found
   }
+
+  private static let dueInLane = """
+    SELECT number, id, user, device, due, room, seq, is_late FROM jobs AS job
+    WHERE \(QueueReader.isClaimable) AND lane = ? AND due <= ? ORDER BY due, room, seq
+    """
 
   struct DueJob {
     let number: Int64
@@ -146,38 +150,38 @@ extension PushQueue {
     }
   }
 
+  /// The row of a job. Parameters: its id, and true if its message was deleted.
+  private static let claimQuery = """
+    SELECT job.room, job.user, job.attempts, job.created, job.steps, job.expires - job.steps AS ends, job.level,
+      job.is_notify_anyway, job.digest IS NOT NULL AS is_digest, rooms.name AS room_name, rooms.epoch, rooms.is_group,
+      EXISTS (SELECT 1 FROM members WHERE room = job.room AND user = messages.sender) AS is_sender_member,
+      details.title AS room_title, details.avatar AS room_avatar, recipient.name AS recipient,
+      CASE WHEN NOT members.is_withdrawn OR ?2 THEN members.read END AS read,
+      collapsed.name AS collapse_room, job.collapse_seq, replaced.push_collapse AS collapse_scope, coalesce(original.sender = job.user, 0) AS is_reply,
+      sender.display_name, sender.avatar, sender.avatar_sha256, sender.handle, sender.handle_type,
+      messages.reports, \(ResponseReader.isAnsweredCall) AS is_answered, \(CallReader.ringsNoMore) AS rings_no_more,
+      EXISTS (SELECT 1 FROM removals WHERE removals.user = job.user AND removals.device = job.device) AS has_removals,
+      \(Device.columns), \(StoredMessage.columns),
+      \(PushRequest.columns)
+    FROM jobs AS job
+    JOIN rooms ON rooms.id = job.room
+    LEFT JOIN details ON details.room = job.room
+    JOIN users AS recipient ON recipient.id = job.user
+    LEFT JOIN members ON members.room = job.room AND members.user = job.user
+    LEFT JOIN devices ON devices.user = job.user AND devices.device = job.device
+    LEFT JOIN messages ON messages.room = job.room AND messages.seq = job.seq
+    LEFT JOIN users AS sender ON sender.id = messages.sender
+    LEFT JOIN messages AS original ON original.room = job.room AND original.seq = messages.reply_to
+    LEFT JOIN rooms AS collapsed ON collapsed.id = job.collapse_room
+    LEFT JOIN messages AS replaced ON replaced.room = job.collapse_room AND replaced.seq = job.collapse_seq
+    WHERE job.id = ?1
+    """
+
   /// - Parameter isChange: True for a change of a push that the phone shows. A call may have ended since.
   private func claim(
     _ id: String, isDeleted: Bool = false, isChange: Bool = false, _ shared: inout Shared
   ) throws -> Claim {
-    let found = try db.first(
-      """
-      SELECT job.room, job.user, job.attempts, job.created, job.steps, job.expires - job.steps AS ends, job.level,
-        job.is_notify_anyway, job.digest IS NOT NULL AS is_digest, rooms.name AS room_name, rooms.epoch, rooms.is_group,
-        EXISTS (SELECT 1 FROM members WHERE room = job.room AND user = messages.sender) AS is_sender_member,
-        details.title AS room_title, details.avatar AS room_avatar, recipient.name AS recipient,
-        CASE WHEN NOT members.is_withdrawn OR ?2 THEN members.read END AS read,
-        collapsed.name AS collapse_room, job.collapse_seq, replaced.push_collapse AS collapse_scope, coalesce(original.sender = job.user, 0) AS is_reply,
-        sender.display_name, sender.avatar, sender.avatar_sha256, sender.handle, sender.handle_type,
-        messages.reports, \(ResponseReader.isAnsweredCall) AS is_answered, \(CallReader.ringsNoMore) AS rings_no_more,
-        EXISTS (SELECT 1 FROM removals WHERE removals.user = job.user AND removals.device = job.device) AS has_removals,
-        \(Device.columns), \(StoredMessage.columns),
-        \(PushRequest.columns)
-      FROM jobs AS job
-      JOIN rooms ON rooms.id = job.room
-      LEFT JOIN details ON details.room = job.room
-      JOIN users AS recipient ON recipient.id = job.user
-      LEFT JOIN members ON members.room = job.room AND members.user = job.user
-      LEFT JOIN devices ON devices.user = job.user AND devices.device = job.device
-      LEFT JOIN messages ON messages.room = job.room AND messages.seq = job.seq
-      LEFT JOIN users AS sender ON sender.id = messages.sender
-      LEFT JOIN messages AS original ON original.room = job.room AND original.seq = messages.reply_to
-      LEFT JOIN rooms AS collapsed ON collapsed.id = job.collapse_room
-      LEFT JOIN messages AS replaced ON replaced.room = job.collapse_room AND replaced.seq = job.collapse_seq
-      WHERE job.id = ?1
-      """,
-      [id, isDeleted]
-    ) { row in
+    let found = try db.first(Self.claimQuery, [id, isDeleted]) { row in
       if let obstacle = Obstacle(row, isDeleted: isDeleted) { throw obstacle }
       if !isChange, row["rings_no_more"] { throw Obstacle.ringsNoMore }
       return (

@@ -44,47 +44,67 @@ extension PushQueue {
     _ push: PlannedPush, _ queue: JobQueue, seq: Int64, round: Int = 0, collapse: (room: Int64, seq: Int64)? = nil,
     now: Timestamp
   ) throws -> String? {
-    let lane = try service(of: queue.device, ofRow: queue.user)?.lane
-    let obstacle = lane == nil ? Obstacle.noDevice : try obstacle(to: queue, holding: push.isHeld ? seq : nil)
+    let place = try place(of: queue)
+    let obstacle = try obstacle(at: place, queue.room, holding: push.isHeld ? seq : nil)
     let state: JobState = obstacle != nil ? .cancelled : push.isHeld ? .held : push.due > now ? .waiting : .ready
     let due = push.isHeld ? min(push.due, now + PlannedPush.maxHold) : push.due
-    let id = UUID().uuidString.lowercased()
+    let id = TimeOrderedID.text(at: now)
     try db.run(
       """
       INSERT INTO jobs
         (id, room, seq, user, device, platform, token, state, is_next, due, created, reasons, finished_at, note, round,
           is_notify_anyway, level, explanation, collapse_room, collapse_seq, expires, lane, steps)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       ON CONFLICT (user, device, room, seq, round) DO NOTHING
       """,
       [
         id, queue.room, seq, queue.user, queue.device, push.device.platform.rawValue, push.device.token, state.rawValue,
-        due.rawValue, now.rawValue, StoredJSON.text(of: push.explanation.decision.reasons.map(\.code)),
+        state == .ready && place?.hasQueued == false, due.rawValue, now.rawValue,
+        StoredJSON.text(of: push.explanation.decision.reasons.map(\.code)),
         obstacle == nil ? nil : now.rawValue, obstacle?.rawValue, round, push.message.isNotifyAnyway,
         push.level?.rawValue,
         StoredJSON.text(of: push.explanation), collapse?.room, collapse?.seq, push.message.expires.rawValue,
-        lane?.name ?? "", transaction.steps.milliseconds,
+        place?.lane.name ?? "", transaction.steps.milliseconds,
       ])
     guard obstacle == nil, !push.isHeld, db.changesCount == 1 else { return nil }
-    try promote(in: queue)
+    // A queued job of the queue may be the one of a later message.
+    if state == .ready, place?.hasQueued == true { try promote(in: queue) }
     return id
+  }
+
+  /// What a new job has to know about its queue.
+  private struct Place {
+    let lane: Lane
+    let isRecipient: Bool
+    /// True if a job of the queue is queued.
+    let hasQueued: Bool
+  }
+
+  private static let place = """
+    SELECT platform, app, token, environment,
+      EXISTS (SELECT 1 FROM members WHERE room = ?1 AND user = ?2)
+        OR EXISTS (SELECT 1 FROM rooms WHERE id = ?1 AND \(Schema.isNotifications("name"))) AS is_recipient,
+      EXISTS (
+        SELECT 1 FROM jobs INDEXED BY jobs_member
+        WHERE \(Schema.queued) AND user = ?2 AND room = ?1 AND device = ?3) AS has_queued
+    FROM devices WHERE user = ?2 AND device = ?3
+    """
+
+  /// Is `nil` when the device is not registered.
+  private func place(of queue: JobQueue) throws -> Place? {
+    try db.first(Self.place, [queue.room, queue.user, queue.device]) { row in
+      Place(lane: Service(row).lane, isRecipient: row["is_recipient"], hasQueued: row["has_queued"])
+    }
   }
 
   /// The reason to cancel a new job, because a fact changed between the decision and its transaction. Is `nil` without
   /// one.
   /// - Parameter seq: The message of a held job, which a new decision needs.
-  private func obstacle(to queue: JobQueue, holding seq: Int64?) throws -> Obstacle? {
-    guard
-      try db.has(
-        """
-        SELECT 1 FROM members WHERE room = ?1 AND user = ?2
-        UNION ALL
-        SELECT 1 FROM rooms WHERE id = ?1 AND \(Schema.isNotifications("name"))
-        """,
-        [queue.room, queue.user])
-    else { return .notMember }
+  private func obstacle(at place: Place?, _ room: Int64, holding seq: Int64?) throws -> Obstacle? {
+    guard let place else { return .noDevice }
+    guard place.isRecipient else { return .notMember }
     guard let seq else { return nil }
-    return try db.has("SELECT 1 FROM messages WHERE room = ? AND seq = ?", [queue.room, seq]) ? nil : .noMessage
+    return try db.has("SELECT 1 FROM messages WHERE room = ? AND seq = ?", [room, seq]) ? nil : .noMessage
   }
 
   /// Ends a job. A job that was cancelled while it was being sent can still become `sent`, because the gateway may have
@@ -93,26 +113,27 @@ extension PushQueue {
   /// The jobs that are merged into it end with it. If it is cancelled or expires, the others are sent without its
   /// message.
   /// - Parameters:
+  ///   - attempts: The last attempts, which are added to the log of the job, even if it cannot end.
   ///   - isUnknown: True if the push may have reached the phone.
   ///   - rings: True if the push was a call screen, which shows no alert and no badge.
   ///   - othersDue: The due time of the jobs that were merged into it. Is `nil` for its own due time.
   /// - Returns: False if the job does not exist, or cannot end in this state.
   @discardableResult
   public func finish(
-    _ id: String, state: FinishedState, note: String? = nil, isUnknown: Bool = false, rings: Bool = false,
-    othersDue: Timestamp? = nil, now: Timestamp
+    _ id: String, state: FinishedState, note: String? = nil, attempts: [PushAttempt] = [], isUnknown: Bool = false,
+    rings: Bool = false, othersDue: Timestamp? = nil, now: Timestamp
   ) throws -> Bool {
-    let isLate = try state == .sent && db.has("SELECT 1 FROM jobs WHERE id = ? AND state = 'cancelled'", [id])
-    let finished = try db.all(
-      """
-      UPDATE jobs SET \(state.event.assignment), note = ?1, finished_at = ?2, lease = NULL,
-        is_unknown = is_unknown OR ?4, due = coalesce(?5, due), is_late = is_late OR ?5 IS NOT NULL
-      WHERE id = ?3 AND \(state.event.condition)
-        AND (\(Schema.unfinished) OR state = 'cancelled' AND attempts > 0)
-      RETURNING user, device, room, digest IS NOT NULL AS is_digest
-      """,
-      [note, now.rawValue, id, isUnknown, othersDue?.rawValue])
-    guard let row = finished.first else { return false }
+    let log = attempts.isEmpty ? nil : Self.log(attempts)
+    let values: StatementArguments = [note, now.rawValue, id, isUnknown, othersDue?.rawValue, log]
+    var row = try db.first(Self.ends[state]!, values)
+    // The gateway has accepted a push that was cancelled while it was being sent.
+    let isLate = row == nil && state == .sent
+    if isLate { row = try db.first(Self.lateEnd, values) }
+    guard let row else {
+      try self.note(attempts, of: id)
+      return false
+    }
+    if log != nil, row["has_earlier"] { try self.note(attempts, of: id) }
     if row["is_digest"] {
       switch state {
       case .sent, .dead: try transaction.digests.finishMerged(into: id, now: now)
@@ -122,9 +143,37 @@ extension PushQueue {
     try transaction.updates.arrived(at: row["device"], ofRow: row["user"])
     if state == .sent, !rings { try transaction.updates.alerted(id) }
     if isLate { try transaction.updates.arrivedLate(id) }
-    if state == .sent || state == .expired { try transaction.updates.expectEnd(ofCall: id) }
+    if row["is_call"], state == .sent || state == .expired { try transaction.updates.expectEnd(ofCall: id) }
     try promote(in: JobQueue(row))
     return true
+  }
+
+  /// The updates of ``finish(_:state:note:attempts:isUnknown:rings:othersDue:now:)``, by the state of an unfinished job.
+  private static let ends = Dictionary(
+    uniqueKeysWithValues: FinishedState.allCases.map { state in
+      (state, end(state, "\(state.event.condition) AND \(Schema.unfinished)"))
+    })
+  private static let lateEnd = end(.sent, "state = 'cancelled' AND attempts > 0")
+
+  private static func end(_ state: FinishedState, _ condition: String) -> String {
+    """
+    UPDATE jobs SET \(state.event.assignment), note = ?1, finished_at = ?2, lease = NULL,
+      is_unknown = is_unknown OR ?4, due = coalesce(?5, due), is_late = is_late OR ?5 IS NOT NULL,
+      attempt_log = coalesce(attempt_log, ?6)
+    WHERE id = ?3 AND \(condition)
+    RETURNING user, device, room, digest IS NOT NULL AS is_digest, attempt_log <> ?6 AS has_earlier,
+      EXISTS (
+        SELECT 1 FROM messages
+        WHERE room = jobs.room AND seq = jobs.seq AND push_kind = '\(MessageKind.call.rawValue)') AS is_call
+    """
+  }
+
+  /// True if another push waits for this one: the device gets one at a time.
+  public func hasNext(after claim: Claim) throws -> Bool {
+    guard let user = try row(of: claim.recipient) else { return false }
+    return try db.has(
+      "SELECT 1 FROM jobs INDEXED BY jobs_member WHERE \(Schema.queued) AND user = ? AND device = ?",
+      [user, claim.device.id.rawValue])
   }
 
   /// Replaces the note about the end of a job.
@@ -135,16 +184,17 @@ extension PushQueue {
   /// Appends attempts to the log of a job in any state. The log keeps the newest.
   public func note(_ attempts: [PushAttempt], of id: String) throws {
     guard !attempts.isEmpty else { return }
-    func text(_ attempts: [PushAttempt]) -> String {
-      StoredJSON.text(of: Array(attempts.suffix(JobRecord.maxAttempts)))
-    }
     // Most jobs have one attempt, so that the log is empty.
-    try db.run("UPDATE jobs SET attempt_log = ? WHERE id = ? AND attempt_log IS NULL", [text(attempts), id])
+    try db.run("UPDATE jobs SET attempt_log = ? WHERE id = ? AND attempt_log IS NULL", [Self.log(attempts), id])
     guard db.changesCount == 0, let row = try db.first("SELECT attempt_log FROM jobs WHERE id = ?", [id]) else {
       return
     }
     let known: [PushAttempt] = try row.json("attempt_log", "a job's attempts") ?? []
-    try db.run("UPDATE jobs SET attempt_log = ? WHERE id = ?", [text(known + attempts), id])
+    try db.run("UPDATE jobs SET attempt_log = ? WHERE id = ?", [Self.log(known + attempts), id])
+  }
+
+  private static func log(_ attempts: [PushAttempt]) -> String {
+    StoredJSON.text(of: Array(attempts.suffix(JobRecord.maxAttempts)))
   }
 
   /// Records the first report of a device that a push has arrived.

@@ -15,16 +15,18 @@ public struct PushQueue: TransactionPart {
   /// Marks only the first queued job of the queue as the next one. Call this after each change of one job: the job that
   /// was marked before is now the first or the second.
   func promote(in queue: JobQueue) throws {
-    let firstTwo = try db.all(
-      """
-      SELECT number, is_next FROM jobs INDEXED BY jobs_member
-      WHERE \(Schema.queued) AND user = ? AND room = ? AND device = ? ORDER BY seq, round LIMIT 2
-      """,
-      [queue.user, queue.room, queue.device])
-    for (index, row) in firstTwo.enumerated() where (row["is_next"] as Bool) != (index == 0) {
-      try db.run("UPDATE jobs SET is_next = ? WHERE number = ?", [index == 0, row["number"] as Int64])
+    let firstTwo = try db.all(Self.firstTwo, [queue.user, queue.room, queue.device]) { row in
+      (number: row["number"] as Int64, isNext: row["is_next"] as Bool)
+    }
+    for (index, job) in firstTwo.enumerated() where job.isNext != (index == 0) {
+      try db.run("UPDATE jobs SET is_next = ? WHERE number = ?", [index == 0, job.number])
     }
   }
+
+  private static let firstTwo = """
+    SELECT number, is_next FROM jobs INDEXED BY jobs_member
+    WHERE \(Schema.queued) AND user = ? AND room = ? AND device = ? ORDER BY seq, round LIMIT 2
+    """
 
   /// The same after changes of several jobs. Reads all jobs of the queue.
   func promoteAgain(in queue: JobQueue) throws {
@@ -42,17 +44,19 @@ public struct PushQueue: TransactionPart {
   struct Service {
     let platform, token: String
     let lane: Lane
+
+    /// - Parameter row: Has the columns `platform`, `app`, `token` and `environment`.
+    init(_ row: Row) {
+      (platform, token) = (row["platform"], row["token"])
+      lane = Lane(platform, app: row["app"], token: token, environment: row["environment"])
+    }
   }
 
   /// Is `nil` when the device is not registered.
   func service(of device: String, ofRow user: Int64) throws -> Service? {
     try db.first(
-      "SELECT platform, app, token, environment FROM devices WHERE user = ? AND device = ?", [user, device]
-    ) { row in
-      let (platform, token): (String, String) = (row["platform"], row["token"])
-      let lane = Lane(platform, app: row["app"], token: token, environment: row["environment"])
-      return Service(platform: platform, token: token, lane: lane)
-    }
+      "SELECT platform, app, token, environment FROM devices WHERE user = ? AND device = ?", [user, device],
+      Service.init(_:))
   }
 
   /// Moves a device's unfinished jobs to its present lane.

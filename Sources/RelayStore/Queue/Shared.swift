@@ -96,18 +96,29 @@ struct Shared {
 
   private mutating func owner(_ user: Int64) throws -> BadgeOwner {
     if let known = owners[user] { return known }
-    let row = try db.first("SELECT preferences FROM users WHERE id = ?", [user])
+    let found = try db.first(Self.owner, [user]) { row in
+      (preferences: try row.preferences(), hasFilters: row["has_filters"] as Bool, hasBlocks: row["has_blocks"] as Bool)
+    }
     var filters: [String: [String]] = [:]
-    let active = try db.all(
-      "SELECT device, allow FROM filters WHERE user = ? AND is_active AND at - steps > ? AND received - steps > ?",
-      [user, (now - steps - FilterRecord.lifetime).rawValue, (now - steps - FilterRecord.silence).rawValue])
-    for row in active { filters[row["device"]] = try row.json("allow", "a filter's criteria") ?? [] }
+    if found?.hasFilters == true {
+      let active = try db.all(
+        "SELECT device, allow FROM filters WHERE user = ? AND is_active AND at - steps > ? AND received - steps > ?",
+        [user, (now - steps - FilterRecord.lifetime).rawValue, (now - steps - FilterRecord.silence).rawValue])
+      for row in active { filters[row["device"]] = try row.json("allow", "a filter's criteria") ?? [] }
+    }
     let owner = BadgeOwner(
-      preferences: try row?.preferences() ?? Preferences(), filters: filters,
-      blocked: try MessageReader(db: db).blocked(by: user))
+      preferences: found?.preferences ?? Preferences(), filters: filters,
+      blocked: found?.hasBlocks == true ? try MessageReader(db: db).blocked(by: user) : nil)
     owners[user] = owner
     return owner
   }
+
+  /// The preferences of a user, and the tables that have rows of the user.
+  private static let owner = """
+    SELECT preferences, EXISTS (SELECT 1 FROM filters WHERE user = users.id) AS has_filters,
+      EXISTS (SELECT 1 FROM blocks WHERE user = users.id) AS has_blocks
+    FROM users WHERE id = ?
+    """
 
   // MARK: Decisions
 

@@ -302,6 +302,7 @@ extension UpdateQueue {
         WHERE devices.user = ?2 AND devices.device = ?3)
       """,
       [now.rawValue, user, device])
+    if db.changesCount > 0 { cache.updates.notify() }
   }
 
   /// Pushes that may show a notification or wake the app.
