@@ -80,14 +80,18 @@ def test_one_nats_server_is_down(cluster):
     victim = made.nats.followers(LOG)[0]
     victim.kill()
     for node in made.nodes:
-        eventually(lambda: current(node) == [2, 2], NOTICED)
+        eventually(lambda: current(node) == [2, 2] and codes(node) == ["lost_replicas"], NOTICED)
         warnings = node.report["warnings"]
-        assert codes(node) == ["lost_replicas"] and all(victim.server in warning["text"] for warning in warnings), warnings
+        assert all(victim.server in warning["text"] for warning in warnings), warnings
         code, text = node.status()
         assert code == 0 and "2 of 3 replicas of the log" in text and "warning:  lost_replicas: " in text, text
         eventually(lambda: node.lines("lost_replicas: the stream of the log has 2 of 3"))
-    ready = made.leader().request("GET", "/ready")
-    assert ready.status == 200 and {warning["code"] for warning in ready.json["warnings"]} == {"lost_replicas"}
+
+    def is_ready() -> bool:
+        ready = made.leader().request("GET", "/ready")
+        return ready.status == 200 and {warning["code"] for warning in ready.json["warnings"]} == {"lost_replicas"}
+
+    eventually(is_ready, NOTICED)
     settles(made, {"current_replicas"})
     show("one NATS server is down", made)
     victim.start()
