@@ -3,8 +3,8 @@ import ArgumentParser
 import CLoad
 import RelayIdentity
 
-/// The load `focus`: reports the Focus of connected users over HTTP. With `--baseline`, compares with the least
-/// program, ``Floor``.
+/// The load `focus`: reports the Focus of connected users over HTTP. With `--baseline`, compares with the minimal
+/// server, ``Floor``.
 struct Focus: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Report the Focus of connected users over HTTP.",
@@ -14,7 +14,7 @@ struct Focus: AsyncParsableCommand {
       Both begin at the planned time of the report, or with --alone when it is sent. A user reports again when all \
       room-mates have received the last report.
 
-      With --baseline, the least program first accepts the same reports: it stores one row for each in SQLite, and \
+      With --baseline, the minimal server first accepts the same reports: it stores one row for each in SQLite, and \
       sends no events.
       """
   )
@@ -31,7 +31,7 @@ struct Focus: AsyncParsableCommand {
   @Option(help: ArgumentHelp("The time of reporting before the measurement.", valueName: "seconds")) var warmUp = 1.0
   @Option(
     help: ArgumentHelp(
-      "Compare with the least program, with a database in this folder on the disk of the relay's database.",
+      "Compare with the minimal server, with a database in this folder on the disk of the relay's database.",
       valueName: "folder"))
   var baseline: String?
   @Option(help: ArgumentHelp("The prefix of the rooms' names.", valueName: "name")) var prefix = "live.bench"
@@ -127,7 +127,7 @@ struct Focus: AsyncParsableCommand {
       use: use, latency: run.load.latency)
   }
 
-  // MARK: The least program
+  // MARK: The minimal server
 
   /// Sends the same reports to the floor, before the sessions are open. Returns `nil` without `--baseline`.
   private func leastProgram() async throws -> Taken? {
@@ -148,10 +148,10 @@ struct Focus: AsyncParsableCommand {
     if let processor = least.processor {
       figures.append(.init("perReport", "a report", .seconds(processor)))
       if let whole = relay.processor, processor > 0 {
-        figures.append(.init("ratio", "relay to least program", .ratio(whole / processor)))
+        figures.append(.init("ratio", "relay to minimal server", .ratio(whole / processor)))
       }
     }
-    report.add("baseline", "least program", figures)
+    report.add("baseline", "minimal server", figures)
     report.addWrites(from: least.used, to: least.use, of: least.reports, key: "baselineWrites")
   }
 }

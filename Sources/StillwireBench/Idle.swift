@@ -16,7 +16,7 @@ struct Idle: AsyncParsableCommand {
   @Option(help: "Sessions.") var sessions = 1000
   @Option(help: "Rooms for the sessions (default: one for each session).") var rooms: Int?
   @Option(help: ArgumentHelp("The time for which they are idle.", valueName: "seconds")) var seconds = 30.0
-  @Flag(help: "First measure the least program that holds the same sessions: it only sends pings, and reads pongs.")
+  @Flag(help: "First measure the minimal server, which holds the same sessions: it only sends pings, and reads pongs.")
   var baseline = false
   @Option(help: ArgumentHelp("The prefix of the rooms' names.", valueName: "name")) var prefix = "live.bench"
 
@@ -56,9 +56,9 @@ struct Idle: AsyncParsableCommand {
         .init("processor", "processor", .share(processor)), .init("pings", "pings answered", .count(least.pings)),
       ]
       if let whole = taken.processor, processor > 0 {
-        figures.append(.init("ratio", "relay to least program", .ratio(whole / processor)))
+        figures.append(.init("ratio", "relay to minimal server", .ratio(whole / processor)))
       }
-      report.add("baseline", "least program", figures)
+      report.add("baseline", "minimal server", figures)
     }
     try run.finish(report, lost: 0)
   }

@@ -195,10 +195,7 @@ def pair(tmp_path):
 
 
 def test_pushes_through_a_relay(start, pair):
-    simulator, credential = pair
-    app = {"app": "com.example.bench", "environment": "sandbox", "credential": credential}
-    service = {"host": "127.0.0.1", "port": simulator.port, "caFile": str(simulator.certificate)}
-    relay = start(*RELAY_OPTIONS, "--pace-messages", 10000, configuration={"apps": [app], "apple": service})
+    relay = start(*RELAY_OPTIONS, "--pace-messages", 10000, configuration=apple.bench_configuration(*pair))
     options = ("--rooms", 5, "--members", 4, "--at-once", 40, "--seconds", 1, "--warm-up", 0.2)
     report = measured(relay, "pushes", "--through", *options)
     assert report["options"] == {"rooms": 5, "members": 4, "connections": 8, "atOnce": 40}

@@ -146,3 +146,10 @@ def pair(folder: Path) -> tuple[AppleSimulator, dict[str, str]]:
     )
     simulator = AppleSimulator(folder, "--key-file", public).start()
     return simulator, {"keyFile": str(file), "keyID": KEY_ID, "team": TEAM}
+
+
+def bench_configuration(simulator: AppleSimulator, credential: dict[str, str]) -> dict[str, Any]:
+    """Returns the configuration of a relay for the load `pushes --through`."""
+    app = {"app": "com.example.bench", "environment": "sandbox", "credential": credential}
+    service = {"host": "127.0.0.1", "port": simulator.port, "caFile": str(simulator.certificate)}
+    return {"apps": [app], "apple": service}
