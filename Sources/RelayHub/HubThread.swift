@@ -18,7 +18,7 @@ public final class HubThread: SerialExecutor {
     var later: [Job] = []
     var count = 0
     var wakes = 0
-    /// What is left of the slice. Each wake begins a new slice.
+    /// The time left of the slice, which each wake begins anew.
     var timeLeft: Duration
     /// True from a wake until no job is left to run, or the slice is used up.
     var isWoken = false

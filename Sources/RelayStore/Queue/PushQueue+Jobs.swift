@@ -72,7 +72,7 @@ extension PushQueue {
     return id
   }
 
-  /// What a new job has to know about its queue.
+  /// The facts about a queue that a new job depends on.
   private struct Place {
     let lane: Lane
     let isRecipient: Bool
