@@ -6,8 +6,10 @@ import RelayProtocol
 /// JSON in columns. Equal values always have the same text.
 package enum StoredJSON {
   package static func text(of value: some Encodable) -> String {
-    guard let text = try? StoredJSONEncoder.text(of: value) else { preconditionFailure("the value has no JSON") }
-    return text
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    guard let data = try? encoder.encode(value) else { preconditionFailure("the value has no JSON") }
+    return String(decoding: data, as: UTF8.self)
   }
 }
 
