@@ -434,7 +434,7 @@ public struct UpdateQueue: TransactionPart {
         attempts = 0
       """,
       [
-        UUID().uuidString.lowercased(), job, user, device, kind.rawValue, room, seq, due.rawValue, service.platform,
+        TimeOrderedID.text(at: now), job, user, device, kind.rawValue, room, seq, due.rawValue, service.platform,
         service.token, service.lane.forUpdates.name, max(now, due).rawValue, transaction.steps.milliseconds,
       ])
     cache.updates.notify()
