@@ -18,7 +18,7 @@ public final class HubThread: SerialExecutor {
     var later: [Job] = []
     var count = 0
     var wakes = 0
-    /// The time left of the slice, which each wake begins anew.
+    /// The time left of the slice. Each wake begins a new slice.
     var timeLeft: Duration
     /// True from a wake until no job is left to run, or the slice is used up.
     var isWoken = false
@@ -70,7 +70,7 @@ public final class HubThread: SerialExecutor {
   public func perform(_ work: @escaping @Sendable () -> Void) { append(.work(work)) }
 
   /// Queues `work` for the next wake of the thread, after the jobs that run now.
-  public func performLater(_ work: @escaping @Sendable () -> Void) { append(.work(work), to: \.later) }
+  public func performLater(_ work: @escaping @Sendable () -> Void) { append(.work(work), isLater: true) }
 
   /// Begins an iteration of the hub's loop, if it runs. Any thread.
   public func wakeLoop() { inbox.withLock { if let loop = $0.loop { relay_hub_wake(loop.hub) } } }
@@ -84,9 +84,9 @@ public final class HubThread: SerialExecutor {
   /// True while the loop of a hub runs on the thread. For tests.
   var hasLoop: Bool { inbox.withLock { $0.loop != nil } }
 
-  private func append(_ job: Job, to jobs: WritableKeyPath<Inbox, [Job]> = \.jobs) {
+  private func append(_ job: Job, isLater: Bool = false) {
     inbox.withLock { inbox in
-      inbox[keyPath: jobs].append(job)
+      if isLater { inbox.later.append(job) } else { inbox.jobs.append(job) }
       inbox.count += 1
       wake(&inbox)
     }

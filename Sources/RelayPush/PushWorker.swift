@@ -100,12 +100,15 @@ package actor PushWorker {
     wake()
     await withDiscardingTaskGroup { tasks in
       for await _ in wakes {
-        let result = await claimDue { claim in tasks.addTask { await self.push(claim) } }
+        var hasClaimed = false
+        let result = await claimDue { claim in
+          hasClaimed = true
+          tasks.addTask { await self.push(claim) }
+        }
         guard !Task.isCancelled else { return }
         await setAlarm(after: result)
         // Jobs that become due meanwhile share a claim.
         if hasClaimed { try? await Task.sleep(for: Self.claimPause) }
-        hasClaimed = false
       }
     }
   }
@@ -124,8 +127,6 @@ package actor PushWorker {
   }
 
   private var isRetired = false
-  /// True if jobs were claimed since the last wake.
-  private var hasClaimed = false
   /// True while the store claims jobs that will then be in progress.
   private var isClaiming = false
 
@@ -179,7 +180,6 @@ package actor PushWorker {
     }
     if isFailing { log.notice("push jobs are claimed again") }
     isFailing = false
-    hasClaimed = hasClaimed || !claims.isEmpty
     for claim in claims {
       self.inProgress.begin(claim.id, in: claim.lane)
       begin(claim)
