@@ -56,7 +56,7 @@ struct Focus: AsyncParsableCommand {
   private var pace: Double { alone ? 0 : rate ?? 500 }
 
   func run() async throws {
-    let least = try await leastProgram()
+    let least = try await minimalServer()
     let fields = try apiKeyFile.map { try RelayRequests.authorization(keyFile: $0) }
     let run = try await BenchRun(target, sessions: sessions + width)
     let range = try await run.addSessions(sessions, in: run.addRooms(roomCount, prefix: prefix))
@@ -130,7 +130,7 @@ struct Focus: AsyncParsableCommand {
   // MARK: The minimal server
 
   /// Sends the same reports to the floor, before the sessions are open. Returns `nil` without `--baseline`.
-  private func leastProgram() async throws -> Taken? {
+  private func minimalServer() async throws -> Taken? {
     guard let baseline else { return nil }
     let floor = try Floor(folder: baseline, heartbeat: 25)
     defer { floor.stop() }

@@ -29,7 +29,7 @@ struct Idle: AsyncParsableCommand {
 
   func run() async throws {
     let rooms = rooms ?? sessions
-    let least = try await leastProgram(rooms: rooms)
+    let least = try await minimalServer(rooms: rooms)
     let run = try await BenchRun(target, sessions: sessions)
     let taken = try await idle(run, rooms: rooms)
 
@@ -96,7 +96,7 @@ struct Idle: AsyncParsableCommand {
   }
 
   /// Holds the same sessions with the floor, at the relay's heartbeat. Returns `nil` without `--baseline`.
-  private func leastProgram(rooms: Int) async throws -> Taken? {
+  private func minimalServer(rooms: Int) async throws -> Taken? {
     guard baseline else { return nil }
     let floor = try Floor(folder: nil, heartbeat: try await relayHeartbeat())
     defer { floor.stop() }
