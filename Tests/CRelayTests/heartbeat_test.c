@@ -74,13 +74,13 @@ static void find_pings(relay_hub_t *hub, void *argument) {
   pings->opened = hub->clock.loop;
   int64_t known[8];
   for (uint32_t i = 0; i < hub->timers.count; i++) {
-    const relay__timer_t *timer = hub->timers.heap[i];
-    if (timer->kind != RELAY__TIMER_SESSION) continue;
+    const relay__due_t *due = &hub->timers.heap[i];
+    if (due->timer->kind != RELAY__TIMER_SESSION) continue;
     int at = 0;
-    while (at < pings->times && known[at] != timer->due) at++;
-    if (at == pings->times && at < 8) known[pings->times++] = timer->due;
-    if (!pings->first || timer->due < pings->first) pings->first = timer->due;
-    if (timer->due > pings->last) pings->last = timer->due;
+    while (at < pings->times && known[at] != due->at) at++;
+    if (at == pings->times && at < 8) known[pings->times++] = due->at;
+    if (!pings->first || due->at < pings->first) pings->first = due->at;
+    if (due->at > pings->last) pings->last = due->at;
   }
 }
 

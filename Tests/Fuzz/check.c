@@ -9,8 +9,8 @@ typedef struct tally {
 
 static void check_timer(const relay_hub_t *hub, const relay__timer_t *timer, tally_t *tally) {
   if (!timer->index) return;
-  MUST(timer->index <= hub->timers.count && hub->timers.heap[timer->index - 1] == timer);
-  if (timer->index > 1) MUST(hub->timers.heap[timer->index / 2 - 1]->due <= timer->due);
+  MUST(timer->index <= hub->timers.count && hub->timers.heap[timer->index - 1].timer == timer);
+  if (timer->index > 1) MUST(hub->timers.heap[(timer->index - 2) / 4].at <= relay__timer_due(hub, timer));
   tally->timers++;
 }
 

@@ -129,7 +129,7 @@ void relay__tick(relay_hub_t *hub) {
     return;
   }
   const bool is_late =
-      hub->timers.count && hub->clock.loop - hub->timers.heap[0]->due > LATE && !hub->loop.was_late;
+      hub->timers.count && hub->clock.loop - hub->timers.heap[0].at > LATE && !hub->loop.was_late;
   hub->loop.was_late = is_late;
   for (relay__timer_t *timer; !is_late && (timer = relay__timers_take(hub));) dispatch(hub, timer);
   read_on(hub);
@@ -335,7 +335,7 @@ void relay_hub_wake(relay_hub_t *hub) {
 }
 
 int64_t relay_hub_next_due(const relay_hub_t *hub) {
-  return hub->timers.count ? hub->clock.now + hub->timers.heap[0]->due - hub->clock.loop : INT64_MAX;
+  return hub->timers.count ? hub->clock.now + hub->timers.heap[0].at - hub->clock.loop : INT64_MAX;
 }
 
 relay_counts_t relay_hub_counts(const relay_hub_t *hub) {

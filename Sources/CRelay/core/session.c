@@ -249,7 +249,7 @@ void relay_session_set_expiry(relay_hub_t *hub, relay_id_t id, int64_t time) {
   const int64_t seconds = (time + 999) / 1000;
   session->expires = !time ? 0 : seconds < 1 ? 1 : seconds > UINT32_MAX ? UINT32_MAX : (uint32_t)seconds;
   session->expires_moved = 0;
-  if (session->timer.index) relay__session_set_timer(hub, session, session->timer.due);
+  if (session->timer.index) relay__session_set_timer(hub, session, relay__timer_due(hub, &session->timer));
 }
 
 bool relay_session_notify_end(relay_hub_t *hub, relay_id_t id) {

@@ -5,49 +5,60 @@
 
 #include <stdlib.h>
 
-static void put(relay__timers_t *timers, uint32_t at, relay__timer_t *timer) {
-  timers->heap[at - 1] = timer;
-  timer->index = at;
+/* Children of a timer in the heap. With four, a timer that moves passes half as many timers as with two. */
+enum { CHILDREN = 4 };
+
+static void put(relay__timers_t *timers, uint32_t at, relay__due_t due) {
+  timers->heap[at] = due;
+  due.timer->index = at + 1;
 }
 
-static void sift(relay__timers_t *timers, uint32_t at, relay__timer_t *timer) {
-  relay__timer_t *const *heap = timers->heap;
-  for (; at > 1 && heap[at / 2 - 1]->due > timer->due; at /= 2) put(timers, at, heap[at / 2 - 1]);
-  for (uint32_t child; (child = at * 2) <= timers->count; at = child) {
-    if (child < timers->count && heap[child]->due < heap[child - 1]->due) child++;
-    if (heap[child - 1]->due >= timer->due) break;
-    put(timers, at, heap[child - 1]);
+/* Moves `due` from the place `at` to the place that its time gives it. */
+static void sift(relay__timers_t *timers, uint32_t at, relay__due_t due) {
+  const relay__due_t *heap = timers->heap;
+  for (uint32_t parent; at && heap[parent = (at - 1) / CHILDREN].at > due.at; at = parent)
+    put(timers, at, heap[parent]);
+  for (uint32_t first; (first = at * CHILDREN + 1) < timers->count;) {
+    uint32_t child = first;
+    for (uint32_t i = first + 1; i < first + CHILDREN && i < timers->count; i++)
+      if (heap[i].at < heap[child].at) child = i;
+    if (heap[child].at >= due.at) break;
+    put(timers, at, heap[child]);
+    at = child;
   }
-  put(timers, at, timer);
+  put(timers, at, due);
 }
 
 void relay__timer_set(relay_hub_t *hub, relay__timer_t *timer, relay__timer_kind_t kind, int64_t due) {
   relay__timers_t *timers = &hub->timers;
-  timer->due = due;
   timer->kind = (uint8_t)kind;
   if (!timer->index) {
     timers->heap = relay__grow(timers->heap, timers->count, &timers->capacity, sizeof *timers->heap, 64);
     timer->index = ++timers->count;
   }
-  sift(timers, timer->index, timer);
+  sift(timers, timer->index - 1, (relay__due_t){due, timer});
+}
+
+int64_t relay__timer_due(const relay_hub_t *hub, const relay__timer_t *timer) {
+  return hub->timers.heap[timer->index - 1].at;
 }
 
 void relay__timer_set_earlier(relay_hub_t *hub, relay__timer_t *timer, relay__timer_kind_t kind,
                               int64_t due) {
-  if (!timer->index || timer->due > due) relay__timer_set(hub, timer, kind, due);
+  if (!timer->index || relay__timer_due(hub, timer) > due) relay__timer_set(hub, timer, kind, due);
 }
 
 void relay__timer_clear(relay_hub_t *hub, relay__timer_t *timer) {
   if (!timer->index) return;
   relay__timers_t *timers = &hub->timers;
-  relay__timer_t *last = timers->heap[--timers->count];
-  if (last != timer) sift(timers, timer->index, last);
+  const relay__due_t last = timers->heap[--timers->count];
+  if (last.timer != timer) sift(timers, timer->index - 1, last);
   timer->index = 0;
 }
 
 relay__timer_t *relay__timers_take(relay_hub_t *hub) {
-  relay__timer_t *timer = hub->timers.count ? hub->timers.heap[0] : NULL;
-  if (!timer || timer->due > hub->clock.loop) return NULL;
+  if (!hub->timers.count || hub->timers.heap[0].at > hub->clock.loop) return NULL;
+  relay__timer_t *timer = hub->timers.heap[0].timer;
   relay__timer_clear(hub, timer);
   return timer;
 }
@@ -64,7 +75,7 @@ void relay__timers_arm(relay_hub_t *hub) {
     timers->armed_for = 0;
     return;
   }
-  const int64_t due = timers->heap[0]->due, now = hub->clock.loop;
+  const int64_t due = timers->heap[0].at, now = hub->clock.loop;
   if (timers->armed_for == due) return;
   timers->armed_for = due;
   uv_timer_start(&timers->wake, wake, due > now ? (uint64_t)(due - now) : 0, 0);

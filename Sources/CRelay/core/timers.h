@@ -9,13 +9,19 @@
 
 /* A timer. It is a member of the object that it belongs to. */
 typedef struct relay__timer {
-  int64_t due;    /* on the loop's clock */
   uint32_t index; /* in the heap, from 1; 0: not set */
   uint8_t kind;
 } relay__timer_t;
 
+/* A timer in the heap. The time is here, so that the order of timers is known without a look at their
+ * objects, which are seldom in the processor's cache. */
+typedef struct relay__due {
+  int64_t at; /* on the loop's clock */
+  relay__timer_t *timer;
+} relay__due_t;
+
 typedef struct relay__timers {
-  relay__timer_t **heap;
+  relay__due_t *heap;
   uint32_t count, capacity;
   int64_t armed_for; /* on the loop's clock: the time for which `wake` is set; 0: it is not set */
   uv_timer_t wake;
@@ -37,6 +43,8 @@ void relay__timer_set(relay_hub_t *hub, relay__timer_t *timer, relay__timer_kind
 /* Sets the timer, unless it is already due at an earlier time. */
 void relay__timer_set_earlier(relay_hub_t *hub, relay__timer_t *timer, relay__timer_kind_t kind, int64_t due);
 void relay__timer_clear(relay_hub_t *hub, relay__timer_t *timer);
+/* The time of a timer that is set, on the loop's clock. */
+int64_t relay__timer_due(const relay_hub_t *hub, const relay__timer_t *timer);
 /* Removes the first timer that is due, and returns it. Returns NULL if none is due. */
 relay__timer_t *relay__timers_take(relay_hub_t *hub);
 /* Sets the timer of libuv to the first timer of the heap. */
