@@ -9,6 +9,8 @@ extension Database {
   }
 
   /// Runs `work` in an immediate transaction, with prepared statements: GRDB's `inTransaction` parses them each time.
+  /// `work` must end at the first error of SQLite: after some, SQLite has rolled back, and a further statement would be a
+  /// transaction of its own.
   func immediately(_ work: () throws -> Void) throws {
     try run("BEGIN IMMEDIATE")
     do {

@@ -234,7 +234,8 @@ final class GroupCommit: Sendable {
       putBack(works[completions.count...])
       return completions
     } catch let failure as WorkFailure {
-      count(1, since: began, hasFailed: false)
+      // Only a commit shows that the disk works. A failure of the disk shows that it does not.
+      count(1, since: began, hasFailed: failure.error.code == .unavailable ? true : nil)
       return [works[0].task.failed(failure.error)]
     } catch {
       // The cache contains the seqs of the failed messages. It is cleared, so that the next messages read the rows on
@@ -302,17 +303,19 @@ final class GroupCommit: Sendable {
   /// Records a clean end in the file beside the database.
   func closeRun() { run?.close() }
 
-  private func count(_ works: Int, since began: ContinuousClock.Instant, hasFailed: Bool) {
+  /// - Parameter hasFailed: Nil if the transaction was undone before it reached the disk.
+  private func count(_ works: Int, since began: ContinuousClock.Instant, hasFailed: Bool?) {
     let time = ContinuousClock.now - began
     counted.withLock { statistics in
       statistics.commits.observe(time.seconds)
       statistics.groups.observe(Double(works))
+      guard let hasFailed else { return }
       statistics.isAvailable = !hasFailed
       if hasFailed { statistics.failures += 1 }
     }
   }
 
-  /// Performs one work item. Throws only when the whole transaction is lost.
+  /// Performs one work item. Throws when the whole transaction is lost, and ``WorkFailure`` for an item that is alone.
   private func perform(
     _ task: Task, _ transaction: Transaction, _ messages: GroupedMessages, isAlone: Bool
   ) throws -> Completion {
@@ -345,7 +348,7 @@ final class GroupCommit: Sendable {
   ) throws -> Completion {
     let db = transaction.db
     // The work may read the grouped rows, so write them now. They are outside the savepoint, so a rollback of the work
-    // keeps them.
+    // keeps them. A work that is alone has none.
     try messages.writeRows()
     let mark = rows?.mark ?? 0
     if !isAlone { try db.run("SAVEPOINT work") }

@@ -41,6 +41,22 @@ import Testing
     #expect(store.statistics.isAvailable)
   }
 
+  @Test func `only a commit shows that the store is available again`() async throws {
+    let store = try open()
+    defer { store.close() }
+    let moved = temporaryPath()
+    try files.moveItem(atPath: folder + "/stillwire.db", toPath: moved)
+    #expect(store.checkFiles()?.code == .unavailable)
+    try files.moveItem(atPath: moved, toPath: folder + "/stillwire.db")
+    // The rules refuse this work, which is alone in its transaction.
+    await #expect(throws: StoreError.noRoom(RoomID(unchecked: "none"))) {
+      try await store.write { _ in throw StoreError.noRoom(RoomID(unchecked: "none")) } as Void
+    }
+    #expect(!store.statistics.isAvailable)
+    try await store.write { try $0.prepareRoom() }
+    #expect(store.statistics.isAvailable)
+  }
+
   @Test func `a folder that replaced the data folder is noticed`() async throws {
     let store = try open()
     let moved = temporaryPath()
