@@ -66,6 +66,8 @@ extension PushQueue {
       for row in rows where row["is_digest"] { try transaction.digests.handOver(row["id"], isHeld: isHeld) }
     }
     for queue in Set(cancelled[1].map(JobQueue.init(_:))) { try promote(in: queue) }
+    // The worker may wait for the time of a cancelled job, and the next job may be due now.
+    if !cancelled[1].isEmpty { cache.updates.notify() }
     return cancelled.reduce(0) { $0 + $1.count }
   }
 }

@@ -128,6 +128,7 @@ extension PushQueue {
       """,
       [time.rawValue, maxAge.map { ($0 + transaction.steps).milliseconds }, job.number])
     try promote(in: job.queue)
+    cache.updates.notify()
   }
 }
 
