@@ -90,7 +90,7 @@ def measure(load: Load, binaries: Path) -> dict[str, Any]:
                 raise SystemExit(f"{shlex.join(command)} failed:\n{done.stdout}{done.stderr}")
             points.append({"value": value, "report": json.loads(done.stdout)})
         print(f"{load.name}: {load.option} {value}", flush=True)
-    return {"option": load.option, "command": load.command("N"), "relay": f"stillwire serve {options}", "points": points}
+    return {"machine": machine(), "option": load.option, "command": load.command("N"), "relay": f"stillwire serve {options}", "points": points}
 
 
 def main() -> None:
@@ -101,11 +101,10 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=RUNS, help="the file with the results")
     arguments = parser.parse_args()
     os.environ["STILLWIRE_BINARY"] = str(arguments.binaries / "stillwire")
-    runs = json.loads(arguments.output.read_text()) if arguments.output.exists() else {"loads": {}}
-    runs["machine"] = machine()
+    runs = json.loads(arguments.output.read_text()) if arguments.output.exists() else {}
     for load in LOADS:
         if not arguments.only or load.name in arguments.only:
-            runs["loads"][load.name] = measure(load, arguments.binaries)
+            runs[load.name] = measure(load, arguments.binaries)
             arguments.output.write_text(json.dumps(runs, indent=1) + "\n")
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Draws the plots of the page about benchmarks, from the results of `loads.py`. Needs `matplotlib` (PyPI):
 
-  python3 -m venv plots && plots/bin/pip install matplotlib && plots/bin/python Tests/Benchmarks/plots.py
+  python3 -m venv .build/plots && .build/plots/bin/pip install matplotlib==3.11.2 && .build/plots/bin/python Tests/Benchmarks/plots.py
 """
 
 import json
@@ -102,7 +102,7 @@ def draw(name: str, load: dict[str, Any]) -> None:
 def main() -> None:
     FOLDER.mkdir(exist_ok=True)
     plt.rcParams |= {"svg.hashsalt": "stillwire", "svg.fonttype": "none", "font.sans-serif": ["Arial", "DejaVu Sans"]}
-    for name, load in json.loads(RUNS.read_text())["loads"].items():
+    for name, load in json.loads(RUNS.read_text()).items():
         draw(name, load)
 
 

@@ -35,6 +35,14 @@ import Testing
     #expect(inProgress.capacity == [full: 0, full.forUpdates: 0, other: 255, other.forUpdates: 64])
   }
 
+  @Test(arguments: [(256, 0, true), (255, 0, false), (0, 64, true), (0, 63, false), (192, 64, true), (1, 1, false)])
+  mutating func `an end says whether the lane was full`(jobs: Int, updates: Int, wasFull: Bool) {
+    begin(jobs: jobs, updates: updates)
+    let lane = updates > 0 ? Self.lanes[0].forUpdates : Self.lanes[0]
+    let ends = [updates > 0 ? "update 0" : "job 0", "other"].map { inProgress.end($0, in: lane) }
+    #expect(ends == [wasFull, false])
+  }
+
   @Test mutating func `the list is empty after the last push ends`() {
     begin(jobs: 1, updates: 1)
     inProgress.end("update 0", in: Self.lanes[0].forUpdates)

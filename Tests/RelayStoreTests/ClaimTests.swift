@@ -52,6 +52,25 @@ import Testing
     #expect(stored.token == "refreshed")
   }
 
+  @Test func `a claim has a next one only if another push waits for the same device`() async throws {
+    let tablet = phone("tablet", token: "tablet")
+    try await prepare { transaction in
+      try transaction.devices.register(tablet, of: bob.id, now: .at(0))
+      for device in [phone(), phone(), tablet] {
+        _ = try transaction.messages.append(draft("text", at: .at(0), jobs: [job(to: bob, device)]))
+      }
+    }
+    let claims = try await test.claim()
+    #expect(claims.map(\.device.id.rawValue).sorted() == ["phone", "tablet"])
+    for claim in claims {
+      let hasNext = try await test.write { transaction in
+        try transaction.queue.finish(claim.id, state: .sent, now: .at(0))
+        return try transaction.queue.hasNext(after: claim)
+      }
+      #expect(hasNext == (claim.device.id.rawValue == "phone"))
+    }
+  }
+
   @Test func `the badge counts unread messages of all rooms, except the user's own`() async throws {
     let other = RoomID(unchecked: "other")
     try await prepare { transaction in

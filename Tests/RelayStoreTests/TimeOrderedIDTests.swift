@@ -19,9 +19,10 @@ import Testing
   @Test func `ids of one time differ, and ids of later times follow`() {
     let ids = (0..<1_000).map { _ in TimeOrderedID.text(at: Timestamp(rawValue: 1_800_000_000_000)) }
     #expect(Set(ids).count == ids.count)
-    // Each of the 74 random bits differs between some ids.
+    // Each of the 74 random bits differs between some ids. Two of them share a digit with the variant.
     let digits = ids.map { Array($0.replacing("-", with: "")) }
     for place in 13..<32 where place != 16 { #expect(Set(digits.map { $0[place] }).count == 16) }
+    #expect(Set(digits.map { $0[16] }) == ["8", "9", "a", "b"])
     #expect(ids.max()! < TimeOrderedID.text(at: Timestamp(rawValue: 1_800_000_000_001)))
   }
 }
