@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 import GRDB
+import RelayJSON
 import RelayProtocol
 
 /// JSON in columns. Equal values always have the same text.
@@ -10,6 +11,13 @@ package enum StoredJSON {
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     guard let data = try? encoder.encode(value) else { preconditionFailure("the value has no JSON") }
     return String(decoding: data, as: UTF8.self)
+  }
+
+  /// A JSON array of texts. Much faster than the encoder.
+  package static func text(of texts: [String]) -> String {
+    var writer = JSONWriter()
+    writer.array { list in texts.forEach { list.string($0) } }
+    return String(decoding: writer.bytes, as: UTF8.self)
   }
 }
 

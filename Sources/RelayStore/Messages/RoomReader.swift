@@ -12,22 +12,25 @@ public struct RoomReader {
     let row = try db.first("SELECT id, epoch, seq, cursor, change FROM rooms WHERE name = ?", [room.rawValue])
     guard let row else { return nil }
     let id: Int64 = row["id"]
-    let rows = try db.all(
-      """
-      SELECT \(UserDetails.columns), read, received, role
-      FROM members JOIN users ON users.id = members.user WHERE members.room = ?
-      """,
-      [id])
     let restrictions = try db.all(
       "SELECT user, until FROM restrictions WHERE room = ?", [id]
     ) { ($0["user"] as Int64, $0.timestamp("until")) }
     let restricted = Dictionary(uniqueKeysWithValues: restrictions)
-    let details = try UserDetails(db, of: rows.map { $0["id"] })
-    let members = try rows.map { row in
-      MemberRecord(
-        record: try details.user(row), read: row["read"], received: row["received"],
-        role: RoomRole(rawValue: row["role"]) ?? .member, restrictedUntil: restricted[row["id"]])
+    var members = try db.all(
+      """
+      SELECT \(UserRecord.columns), read, received, role
+      FROM members JOIN users ON users.id = members.user WHERE members.room = ?
+      """,
+      [id]
+    ) { row in
+      let user: Int64 = row["id"]
+      let member = MemberRecord(
+        record: try UserRecord(row), read: row["read"], received: row["received"],
+        role: RoomRole(rawValue: row["role"]) ?? .member, restrictedUntil: restricted[user])
+      return (user: user, member: member)
     }
+    let details = try UserDetails(db, of: members.map(\.user))
+    for index in members.indices { details.complete(&members[index].member.record, members[index].user) }
     let changed: Int64? = try db.first(
       """
       SELECT coalesce(max(changed), 0) FROM messages INDEXED BY messages_changed
@@ -37,7 +40,8 @@ public struct RoomReader {
     let annotated: Int64? = try db.first(
       "SELECT coalesce(max(changed), 0) FROM annotations INDEXED BY annotations_changed WHERE room = ?", [id])?[0]
     return RoomSnapshot(
-      state: RoomState(room: room, epoch: row["epoch"], seq: row["seq"], cursor: row["cursor"]), members: members,
+      state: RoomState(room: room, epoch: row["epoch"], seq: row["seq"], cursor: row["cursor"]),
+      members: members.map(\.member),
       changed: max(changed ?? 0, annotated ?? 0), change: row["change"],
       isReadOnly: try isReadOnly(id), pair: try pair(of: id))
   }

@@ -25,11 +25,17 @@ public struct PeopleReader {
 
   /// The users who have a row, in the order of `users`.
   public func users(_ users: [UserID]) throws -> [UserRecord] {
-    let rows = try users.compactMap {
-      try db.first("SELECT \(UserDetails.columns) FROM users WHERE name = ?", [$0.rawValue])
+    let found = try users.compactMap { user in
+      try db.first("SELECT \(UserRecord.columns) FROM users WHERE name = ?", [user.rawValue]) { row in
+        (id: row["id"] as Int64, record: try UserRecord(row))
+      }
     }
-    let details = try UserDetails(db, of: rows.map { $0["id"] })
-    return try rows.map(details.user)
+    let details = try UserDetails(db, of: found.map(\.id))
+    return found.map { id, record in
+      var record = record
+      details.complete(&record, id)
+      return record
+    }
   }
 
   /// The restrictions of all users who have one. Called at the start.

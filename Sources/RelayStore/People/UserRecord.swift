@@ -23,6 +23,22 @@ public struct UserRecord: Equatable, Sendable {
 extension UserRecord {
   /// A user about whom nothing is stored.
   public init(_ user: User) { self.init(user: user, lastSeen: nil) }
+
+  /// The columns of `users` that a record needs.
+  static let columns = """
+    users.id, users.name, users.display_name, users.avatar, users.last_seen, users.activity, users.preferences,
+    users.status
+    """
+
+  /// A record without the ``UserDetails``.
+  /// - Parameter row: Has the ``columns``.
+  init(_ row: Row) throws {
+    let status: UserStatus? = try row.json("status", "a user's status")
+    self.init(
+      user: User(id: UserID(unchecked: row["name"]), name: row.line("display_name"), avatar: row["avatar"]),
+      lastSeen: row.time("last_seen"), activity: try row.choiceIfAny("activity"), preferences: try row.preferences(),
+      status: status?.asLine)
+  }
 }
 
 /// The reports, devices and blocks of many users, by the users' row ids.
@@ -60,32 +76,25 @@ struct UserDetails {
     try read(FocusRecord.columns, "focus", into: &focus, FocusRecord.init(_:))
     try read(FilterRecord.columns, "filters", into: &filters, FilterRecord.init(_:))
     try read(Device.columns, "devices", into: &devices, Device.init(_:))
-    let blocked = try db.all("SELECT user, other FROM blocks WHERE user \(users)", arguments)
-    for row in blocked { blocks[row["user"], default: []].insert(UserID(unchecked: row["other"])) }
+    let blocked = try db.all(
+      "SELECT user, other FROM blocks WHERE user \(users)", arguments
+    ) { (user: $0["user"] as Int64, other: UserID(unchecked: $0["other"])) }
+    for (user, other) in blocked { blocks[user, default: []].insert(other) }
     let left = try db.all(
       """
       SELECT members.user, rooms.name AS room FROM members INDEXED BY members_withdrawn JOIN rooms ON rooms.id = members.room
       WHERE members.user \(users) AND members.is_withdrawn
       """,
-      arguments)
-    for row in left { withdrawn[row["user"], default: []].insert(RoomID(unchecked: row["room"])) }
+      arguments
+    ) { (user: $0["user"] as Int64, room: RoomID(unchecked: $0["room"])) }
+    for (user, room) in left { withdrawn[user, default: []].insert(room) }
   }
 
-  /// The columns of `users` that ``user(_:)`` needs.
-  static let columns = """
-    users.id, users.name, users.display_name, users.avatar, users.last_seen, users.activity, users.preferences,
-    users.status
-    """
-
-  /// - Parameter row: Has the ``columns``.
-  func user(_ row: Row) throws -> UserRecord {
-    let id: Int64 = row["id"]
-    let status: UserStatus? = try row.json("status", "a user's status")
-    return UserRecord(
-      user: User(id: UserID(unchecked: row["name"]), name: row.line("display_name"), avatar: row["avatar"]),
-      lastSeen: row.time("last_seen"), activity: try row.choiceIfAny("activity"), focus: focus[id] ?? [],
-      devices: devices[id] ?? [], filters: filters[id] ?? [], preferences: try row.preferences(),
-      blocks: blocks[id] ?? [], withdrawn: withdrawn[id] ?? [], status: status?.asLine)
+  /// Adds the details to the record of a user.
+  /// - Parameter id: The row id of the user.
+  func complete(_ record: inout UserRecord, _ id: Int64) {
+    (record.focus, record.devices, record.filters) = (focus[id] ?? [], devices[id] ?? [], filters[id] ?? [])
+    (record.blocks, record.withdrawn) = (blocks[id] ?? [], withdrawn[id] ?? [])
   }
 }
 

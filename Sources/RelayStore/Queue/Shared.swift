@@ -50,7 +50,15 @@ struct Shared {
 
   mutating func members(of room: Int64) throws -> Int {
     if let known = members[room] { return known }
-    let count: Int = try db.first("SELECT count(*) FROM members WHERE room = ?", [room])?[0] ?? 0
+    // A room of an earlier release may have no row in `activity` yet.
+    let count: Int =
+      try db.first(
+        """
+        SELECT coalesce(
+          (SELECT members FROM activity WHERE room = ?1), (SELECT count(*) FROM members WHERE room = ?1))
+        """,
+        [room]
+      ) { $0[0] } ?? 0
     members[room] = count
     return count
   }
