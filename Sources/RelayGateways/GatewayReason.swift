@@ -59,6 +59,19 @@ public enum GatewayReason: String, Sendable, CaseIterable {
   /// A reason that this list does not contain. The attempt has its text.
   case other = "Other"
 
+  /// True if the service itself fails, so that other pushes fail as well.
+  public var isOutage: Bool {
+    switch self {
+    case .addressRefused, .connectFailed, .connectionLost, .internalServerError, .serviceUnavailable, .shutdown,
+      .timeout:
+      true
+    default: false
+    }
+  }
+
+  /// The reasons for which ``isOutage`` is true.
+  public static let outages = allCases.filter(\.isOutage)
+
   /// - Parameter words: The reason in the service's answer.
   init(words: String?) { self = words.flatMap(Self.init(rawValue:)) ?? .other }
 }

@@ -33,6 +33,10 @@ extension HTTPService {
       "Device tokens that a gateway rejected, by result. kept: the app has reached the limit of forgotten tokens.",
       .counter, by: "result", [("forgotten", pushes.forgotten), ("kept", pushes.kept)])
     text.gauge(
+      "stillwire_failing_push_services",
+      "Push services that fail, by app or origin. The relay tries their pushes again.",
+      core.relay.worker.serviceOutages.count)
+    text.gauge(
       "stillwire_forgetting_paused_apps", "Apps for which forgetting rejected tokens is paused.",
       core.relay.worker.pausedForgetting.count)
     if let jobs {

@@ -57,6 +57,7 @@ extension HTTPService {
     let services = gateways.webPush?.statistics.paused ?? []
     let apps = gateways.matrix?.statistics.paused ?? []
     let forgetting = core.relay.worker.pausedForgetting
+    let outages = core.relay.worker.serviceOutages
     let aging = core.store.readClock()
     let damage = core.store.damage
     let report = cluster?.report
@@ -75,6 +76,20 @@ extension HTTPService {
         $0.object("blockedLog") {
           $0.integer("bytes", Int64(store.logSize))
           $0.integer("seconds", blocked.components.seconds)
+        }
+      }
+      if !outages.isEmpty {
+        $0.array("failing") { list in
+          for outage in outages {
+            list.object {
+              $0["platform"] = outage.platform.rawValue
+              $0["app"] = outage.app
+              $0["origin"] = outage.origin
+              $0["reason"] = outage.reason.rawValue
+              $0["cause"] = outage.cause
+              $0.integer("since", outage.since.rawValue)
+            }
+          }
         }
       }
       guard !(paused.isEmpty && services.isEmpty && apps.isEmpty && forgetting.isEmpty) else { return }

@@ -27,6 +27,13 @@ package actor PushWorker {
   /// The ends of the pauses in which no more tokens of an app are removed, by app. A pause begins after too many
   /// removals.
   let forgettingPauses = Mutex<[String: ContinuousClock.Instant]>([:])
+  private let outages = Mutex(ServiceOutages())
+  /// The push services that fail, by the time of their first failure. Safe to call from any thread.
+  package nonisolated var serviceOutages: [ServiceOutage] { outages.withLock(\.all) }
+  /// Limits the log lines about pushes that failed for good.
+  private var deadPause = LogPause()
+  /// The pushes that failed for good since the last line about them.
+  private var deadPushes = 0
   /// True if the last attempt to claim jobs failed.
   private var isFailing = false
   /// Limits the log lines about results that could not be stored.
@@ -100,6 +107,8 @@ package actor PushWorker {
     wake()
     await withDiscardingTaskGroup { tasks in
       for await _ in wakes {
+        let now = instant()
+        for lane in outages.withLock({ $0.probes(at: now) }) { _ = await retryNow(lane, limit: 1) }
         var hasClaimed = false
         let result = await claimDue { claim in
           hasClaimed = true
@@ -260,6 +269,7 @@ package actor PushWorker {
     let expires = end(of: claim)
     guard now() < expires else { return await finish(claim, .expired, "expired") }
     guard let gateway = gateways[claim.device.platform] else {
+      logDead(claim, "no gateway")
       return await finish(claim, .dead, "no gateway")
     }
     var push = push(of: claim, expires: expires)
@@ -283,7 +293,9 @@ package actor PushWorker {
       claim.removals = push.carried
       let rings = if case .ring = push.content { true } else { false }
       return await finish(claim, .sent, note.rawValue, recorded, rings: rings)
-    case .dead, .tooLarge: return await finish(claim, .dead, word, recorded)
+    case .dead, .tooLarge:
+      logDead(claim, word)
+      return await finish(claim, .dead, word, recorded)
     case .forgetDevice(_, let time):
       return await finish(claim, .dead, word, recorded, forgetting: time ?? created(claim))
     case .retry(let after, _, let isUnknown):
@@ -309,7 +321,48 @@ package actor PushWorker {
     _ push: PhonePush, _ device: Device, _ gateway: any Gateway, noting attempts: AttemptLog
   ) async -> PushOutcome {
     guard await ownsClaims() else { return .paused(.zero, .cancelled) }
-    return await gateway.send(push, to: device, noting: attempts)
+    let outcome = await gateway.send(push, to: device, noting: attempts)
+    await observe(outcome, cause: attempts.attempts.last?.words, of: device)
+    return outcome
+  }
+
+  /// Logs the beginning and the end of a service's outage. After the end, the pushes that wait for their next attempt
+  /// are sent.
+  private func observe(_ outcome: PushOutcome, cause: String?, of device: Device) async {
+    let (time, now) = (now(), instant())
+    let (event, hasEnded) = outages.withLock { $0.observe(outcome, cause: cause, of: device, at: time, now) }
+    switch event {
+    case .begins(let outage):
+      log.warning("a push service fails; the relay tries its pushes again", metadata: outage.metadata)
+    case .ends(let outage):
+      log.notice(
+        "a push service works again",
+        metadata: outage.metadata.merging(["after": "\(time - outage.since)"]) { $1 })
+    case nil: break
+    }
+    guard hasEnded else { return }
+    while await retryNow(Lane(of: device)) {}
+    wake()
+  }
+
+  /// Makes pushes of a lane due that wait because its service failed.
+  /// - Returns: True if more may wait.
+  private func retryNow(_ lane: Lane, limit: Int = PushQueue.maxRetriedNow) async -> Bool {
+    let reasons = GatewayReason.outages.map(\.rawValue)
+    return await record("retry") { try $0.queue.retryNow(lane, after: reasons, limit: limit) } ?? false
+  }
+
+  /// Logs a push that failed for good, except when its device is gone: that is the usual end of an app.
+  private func logDead(_ claim: Claim, _ reason: String) {
+    deadPushes += 1
+    guard deadPause.isOver(now: instant()) else { return }
+    log.warning(
+      "a push has failed for good",
+      metadata: [
+        "platform": "\(claim.device.platform.rawValue)", "app": "\(claim.device.app ?? "none")", "reason": "\(reason)",
+        "pushes": "\(deadPushes)",
+      ])
+    deadPushes = 0
   }
 
   /// Sends a push again with a shorter payload, if the gateway has refused its size.

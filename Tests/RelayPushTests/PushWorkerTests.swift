@@ -54,7 +54,7 @@ import Testing
 
   /// A message of Ann, with a push to Bob's phone that is due.
   private static func message(
-    _ push: PushRequest?, at now: Timestamp, to users: [UserID] = [bob]
+    _ push: PushRequest?, at now: Timestamp, to users: [UserID] = [bob], phone: Device = phone
   ) -> MessageDraft {
     var recipient = Recipient()
     recipient.devices = [phone]
@@ -69,7 +69,7 @@ import Testing
 
   /// Runs a test with a store in which Ann has sent Bob a message, with a push that is due.
   private func withMessage(
-    _ clock: Clock, push: PushRequest? = nil, _ body: (Store) async throws -> Void
+    _ clock: Clock, push: PushRequest? = nil, phone: Device = phone, _ body: (Store) async throws -> Void
   ) async throws {
     let folder = FileManager.default.temporaryDirectory.path + "/stillwire-push-\(UUID().uuidString)"
     defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -81,19 +81,42 @@ import Testing
       for user in [Self.ann, User(id: Self.bob, name: "Bob")] {
         _ = try transaction.rooms.join(user, room: Self.room, epoch: "epoch", now: Self.time)
       }
-      try transaction.devices.register(Self.phone, of: Self.bob, now: Self.time)
-      _ = try transaction.messages.append(Self.message(push, at: Self.time))
+      try transaction.devices.register(phone, of: Self.bob, now: Self.time)
+      _ = try transaction.messages.append(Self.message(push, at: Self.time, phone: phone))
     }
     try await body(store)
   }
 
   private func worker(
     _ store: Store, _ gateway: any Gateway, _ clock: Clock,
-    ownsClaims: @escaping @Sendable () async -> Bool = { true }
+    ownsClaims: @escaping @Sendable () async -> Bool = { true }, log: Lines = Lines()
   ) -> PushWorker {
     PushWorker(
-      store: store, gateways: [.simulator: gateway], now: { clock.now }, instant: { clock.instant },
-      ownsClaims: ownsClaims, log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+      store: store, gateways: [.simulator: gateway, .http: gateway], now: { clock.now }, instant: { clock.instant },
+      ownsClaims: ownsClaims, log: Logger(label: "test") { _ in log })
+  }
+
+  /// The lines of a log.
+  private final class Lines: LogHandler, Sendable {
+    private let lines = Mutex<[(text: String, metadata: Logger.Metadata)]>([])
+    var texts: [String] { lines.withLock { $0.map(\.text) } }
+    var facts: [Logger.Metadata] { lines.withLock { $0.map(\.metadata) } }
+    var metadata: Logger.Metadata {
+      get { [:] }
+      set {}
+    }
+    var logLevel: Logger.Level {
+      get { .notice }
+      set {}
+    }
+    subscript(metadataKey _: String) -> Logger.Metadata.Value? {
+      get { nil }
+      set {}
+    }
+
+    func log(event: LogEvent) {
+      lines.withLock { $0.append(("\(event.message)", event.metadata ?? [:])) }
+    }
   }
 
   /// Runs the worker until it has sent a number of pushes.
@@ -205,6 +228,57 @@ import Testing
       // Nothing is left to send.
       await pass(3600)
       #expect(gateway.sent.count == 3)
+    }
+  }
+
+  @Test func `the first success after an outage sends the pushes that wait for a retry`() async throws {
+    let clock = Clock()
+    let users = (0..<5).map { UserID(unchecked: "user-\($0)") }
+    let log = Lines()
+    let phone = Device(id: Self.phone.id, app: "org.example.chat", platform: .http, token: "token")
+    try await withMessage(clock, phone: phone) { store in
+      try await store.write { transaction in
+        for user in users {
+          _ = try transaction.rooms.join(User(id: user), room: Self.room, epoch: "epoch", now: Self.time)
+          var phone = phone
+          phone.token = user.rawValue
+          try transaction.devices.register(phone, of: user, now: Self.time)
+        }
+        _ = try transaction.messages.append(Self.message(nil, at: clock.now, to: users, phone: phone))
+      }
+      let gateway = Recorder(.retry(after: nil, .connectFailed))
+      let worker = worker(store, gateway, clock, log: log)
+      func count(_ state: JobState) async throws -> Int {
+        try await store.read { try $0.queue.jobs(limit: 99).count { $0.state == state } }
+      }
+      await worker.workOff()
+      #expect(try await count(.retrying) == 6)
+      #expect(worker.serviceOutages.map(\.reason) == [.connectFailed])
+      #expect(log.texts == ["a push service fails; the relay tries its pushes again"])
+      // One push is due again, and arrives. The others follow it without a wait.
+      gateway.use(.sent(.accepted))
+      _ = try await store.write { try $0.queue.retryNow(Lane(of: phone), after: ["ConnectFailed"], limit: 1) }
+      await worker.workOff()
+      #expect(try await count(.sent) == 6)
+      #expect(worker.serviceOutages.isEmpty)
+      #expect(log.texts.last == "a push service works again" && log.texts.count == 2)
+    }
+  }
+
+  @Test func `pushes that fail for good are logged once, with their number in the next line`() async throws {
+    let clock = Clock()
+    try await withMessage(clock) { store in
+      let log = Lines()
+      let worker = worker(store, Recorder(.dead(.badTopic)), clock, log: log)
+      await worker.workOff()
+      for seconds in [1, 1, 10] {
+        clock.advance(.seconds(seconds))
+        try await store.write { _ = try $0.messages.append(Self.message(nil, at: clock.now)) }
+        await worker.workOff()
+      }
+      #expect(log.texts == ["a push has failed for good", "a push has failed for good"])
+      #expect(log.facts.map { $0["pushes"] } == ["1", "3"])
+      #expect(log.facts.last?["reason"] == "BadTopic")
     }
   }
 

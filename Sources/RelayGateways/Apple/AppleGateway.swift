@@ -134,8 +134,8 @@ public final class AppleGateway: Gateway {
       let pool = pool(of: app.key, lane.environment)
       let destination = service.destination(of: lane.environment)
       switch await pool.send(request, to: destination) {
-      case .unprocessed(let reason):
-        attempts.note(PushAttempt(time: clock.wall(), reason: reason.rawValue))
+      case .unprocessed(let reason, let cause):
+        attempts.note(PushAttempt(time: clock.wall(), reason: reason.rawValue, words: cause))
         guard reason == .connectionLost, steps.insert(.reconnected).inserted, clock.monotonic() < end else {
           return .retry(after: nil, reason, isUnknown: isUnknown)
         }

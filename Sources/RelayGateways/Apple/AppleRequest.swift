@@ -26,10 +26,6 @@ extension AppleConnectionPool {
           NIOHTTP2Handler(mode: .client, initialSettings: [HTTP2Setting(parameter: .enablePush, value: 0)]),
           AppleConnection(number: number, destination: destination, pool: pool, authorize: authorize, log: log),
         ])
-      },
-      reportFailure: { destination, error in
-        log.warning(
-          "a connection to Apple's service failed", metadata: ["host": "\(destination.host)", "error": "\(error)"])
       })
   }
 }

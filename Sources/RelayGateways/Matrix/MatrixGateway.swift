@@ -29,7 +29,7 @@ public final class MatrixGateway: Gateway {
   public init(timeout: Duration = .seconds(10), clock: GatewayClock, log: Logger) throws {
     var settings = PoolSettings(tls: try .client(trusting: nil), clock: clock)
     settings.timeout = timeout
-    pool = HTTPPool(settings: settings, log: log)
+    pool = HTTPPool(settings: settings)
     self.clock = clock
     self.log = log
   }
@@ -74,7 +74,7 @@ public final class MatrixGateway: Gateway {
     let result = await pool.send(
       OutboundRequest(
         destination: app.destination, path: app.path, fields: fields, body: body, expires: push.expires))
-    return result.outcome { answer in
+    return result.outcome(noting: attempts, at: clock.wall()) { answer in
       let took = clock.monotonic() - start
       state.withLock { $0.statistics.answers.observe(took.seconds) }
       let outcome =

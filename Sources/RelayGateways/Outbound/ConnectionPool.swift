@@ -30,6 +30,8 @@ final class ConnectionPool<Connection: PooledConnection>: @unchecked Sendable {
     var opening = 0
     var waiting = CircularBuffer<Exchange<Connection>>()
     var pause = ReconnectPause()
+    /// The last error of a connection, in an operator's words.
+    var lastError: String?
     /// True during the wait after a failure.
     var isHeldBack = false
 
@@ -46,7 +48,6 @@ final class ConnectionPool<Connection: PooledConnection>: @unchecked Sendable {
   let settings: PoolSettings
   private let loop: any EventLoop
   private let fill: Fill
-  private let reportFailure: @Sendable (HTTPDestination, any Error) -> Void
   private let loads = Mutex<[HTTPDestination: Load]>([:])
 
   private var lanes: [HTTPDestination: Lane] = [:]
@@ -54,15 +55,10 @@ final class ConnectionPool<Connection: PooledConnection>: @unchecked Sendable {
   private var nextNumber = 0
   private var isClosed = false
 
-  /// - Parameter reportFailure: Receives each error of a connection on the pool's event loop.
-  init(
-    _ settings: PoolSettings, fill: @escaping Fill,
-    reportFailure: @escaping @Sendable (HTTPDestination, any Error) -> Void
-  ) {
+  init(_ settings: PoolSettings, fill: @escaping Fill) {
     loop = MultiThreadedEventLoopGroup.singleton.any()
     self.settings = settings
     self.fill = fill
-    self.reportFailure = reportFailure
   }
 
   var currentLoad: Load {
@@ -165,9 +161,9 @@ final class ConnectionPool<Connection: PooledConnection>: @unchecked Sendable {
   }
 
   private func failWaiting(at destination: HTTPDestination, _ reason: GatewayReason) {
-    let failed = lanes[destination]?.waiting ?? []
+    let (failed, cause) = (lanes[destination]?.waiting ?? [], lanes[destination]?.lastError)
     lanes[destination]?.waiting.removeAll()
-    for exchange in failed { exchange.end(.unprocessed(reason)) }
+    for exchange in failed { exchange.end(.unprocessed(reason, cause: cause)) }
   }
 
   private func note(_ destination: HTTPDestination) {
@@ -237,13 +233,16 @@ final class ConnectionPool<Connection: PooledConnection>: @unchecked Sendable {
   func capacityChanged(at destination: HTTPDestination) {
     loop.preconditionInEventLoop()
     let isOpen = lanes[destination]?.connections.values.contains { $0.isProven && !$0.isEnding } == true
-    if isOpen { lanes[destination]?.pause.succeeded() }
+    if isOpen {
+      lanes[destination]?.pause.succeeded()
+      lanes[destination]?.lastError = nil
+    }
     pump(destination)
   }
 
   func hasFailed(_ error: any Error, at destination: HTTPDestination) {
     loop.preconditionInEventLoop()
-    reportFailure(destination, error)
+    lanes[destination]?.lastError = ConnectionWords.of(error)
   }
 
   func hasClosed(_ connection: Connection, at destination: HTTPDestination) {

@@ -1,17 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // Converts results of HTTP requests into outcomes of pushes, for `WebPushGateway` and `MatrixGateway`.
+import RelayProtocol
 
 /// The wait of a push when the queue of its destination is full.
 private let crowdRest = Duration.seconds(2)
 
 extension HTTPResult {
-  /// Converts the result of a request into the outcome of a push. `interpret` converts an answer.
-  func outcome(_ interpret: (HTTPAnswer) -> PushOutcome) -> PushOutcome {
+  /// Converts the result of a request into the outcome of a push, and notes an attempt that has no answer.
+  /// `interpret` converts an answer.
+  func outcome(
+    noting attempts: AttemptLog, at time: Timestamp, _ interpret: (HTTPAnswer) -> PushOutcome
+  ) -> PushOutcome {
     switch self {
-    case .unprocessed(.tooManyWaiting): .paused(crowdRest, .tooManyWaiting)
-    case .unprocessed(let reason): .retry(after: nil, reason)
-    case .unknown(let reason): .retry(after: nil, reason, isUnknown: true)
-    case .answered(let answer): interpret(answer)
+    case .unprocessed(.tooManyWaiting, _): return .paused(crowdRest, .tooManyWaiting)
+    case .unprocessed(let reason, let cause):
+      attempts.note(PushAttempt(time: time, reason: reason.rawValue, words: cause))
+      return .retry(after: nil, reason)
+    case .unknown(let reason):
+      attempts.note(PushAttempt(time: time, reason: reason.rawValue))
+      return .retry(after: nil, reason, isUnknown: true)
+    case .answered(let answer): return interpret(answer)
     }
   }
 }

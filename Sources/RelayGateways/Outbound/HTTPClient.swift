@@ -2,7 +2,6 @@
 import NIOHTTP1
 import NIOSSL
 import RelayProtocol
-import Synchronization
 
 /// Sends the requests of a command-line tool to the server that its operator names.
 ///
@@ -56,19 +55,12 @@ public struct HTTPClient: Sendable {
 
   /// Connections to one server.
   public struct Connections: Sendable {
-    private final class LastError: Sendable {
-      let text = Mutex<String?>(nil)
-    }
-
     private let base: HTTPEndpoint
     private let pool: HTTPPool
-    private let lastError: LastError
 
     init(to base: HTTPEndpoint, _ settings: PoolSettings) {
-      let lastError = LastError()
       self.base = base
-      self.lastError = lastError
-      pool = HTTPPool(settings: settings) { _, error in lastError.text.withLock { $0 = ConnectionWords.of(error) } }
+      pool = HTTPPool(settings: settings)
     }
 
     /// Sends a request once.
@@ -88,10 +80,11 @@ public struct HTTPClient: Sendable {
           throw Failure(description: "the answer is incomplete, or has more than \(HTTPClient.maxAnswer) bytes")
         }
         return (answer.status, body)
-      case .unprocessed(.timeout), .unknown(.timeout): throw Failure(description: "no answer in time")
-      case .unprocessed(let reason), .unknown(let reason):
-        let words = reason == .connectionLost ? "the connection ended before the answer" : reason.rawValue
-        throw Failure(description: lastError.text.withLock { $0.take() } ?? words)
+      case .unprocessed(.timeout, _), .unknown(.timeout): throw Failure(description: "no answer in time")
+      case .unprocessed(_, let cause?): throw Failure(description: cause)
+      case .unprocessed(.connectionLost, nil), .unknown(.connectionLost):
+        throw Failure(description: "the connection ended before the answer")
+      case .unprocessed(let reason, nil), .unknown(let reason): throw Failure(description: reason.rawValue)
       }
     }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The pool of HTTP/1.1 connections, for browsers' push services, Matrix gateways and the command line.
-import Logging
 import NIOCore
 import NIOHTTP1
 import NIOSSL
@@ -11,25 +10,14 @@ typealias HTTPPool = ConnectionPool<HTTPConnection>
 typealias HTTPResult = PoolResult<HTTPAnswer>
 
 extension HTTPPool {
-  convenience init(
-    settings: PoolSettings, reportFailure: @escaping @Sendable (HTTPDestination, any Error) -> Void
-  ) {
+  convenience init(settings: PoolSettings) {
     self.init(
       settings,
       fill: { pipeline, pool, number, destination in
         if destination.isSecure { try pipeline.addTLSClient(settings.tls, host: destination.host) }
         try pipeline.addHTTPClientHandlers()
         try pipeline.addHandler(HTTPConnection(number: number, destination: destination, pool: pool))
-      }, reportFailure: reportFailure)
-  }
-
-  /// Logs errors of connections at level debug. A push has its own result, and clients that choose hosts must not be
-  /// able to fill the log.
-  convenience init(settings: PoolSettings, log: Logger) {
-    self.init(settings: settings) { destination, error in
-      log.debug(
-        "a connection of a gateway failed", metadata: ["service": "\(destination.authority)", "error": "\(error)"])
-    }
+      })
   }
 
   func send(_ request: OutboundRequest) async -> HTTPResult { await send(request, to: request.destination) }

@@ -12,8 +12,8 @@ protocol PooledRequest: Sendable {
 /// The result of a request.
 enum PoolResult<Answer: Sendable>: Sendable {
   case answered(Answer)
-  /// The request certainly did not reach the service.
-  case unprocessed(GatewayReason)
+  /// The request certainly did not reach the service. `cause`: the last error of a connection, in an operator's words.
+  case unprocessed(GatewayReason, cause: String? = nil)
   /// The request may have reached the service.
   case unknown(GatewayReason)
 }

@@ -35,7 +35,7 @@ public final class WebPushGateway: Gateway {
       tls: try .client(trusting: service.caFile), clock: clock,
       policy: AddressPolicy(allowed: service.allowedAddresses))
     settings.timeout = service.timeout
-    pool = HTTPPool(settings: settings, log: log)
+    pool = HTTPPool(settings: settings)
     self.clock = clock
     self.log = log
   }
@@ -106,7 +106,7 @@ public final class WebPushGateway: Gateway {
         fields: push.webPushFields(urgency, topic: key.topic(of: push), now: clock.wall())
           + [("Authorization", authorization)],
         body: body, expires: push.expires))
-    return result.outcome { answer in
+    return result.outcome(noting: attempts, at: clock.wall()) { answer in
       let took = clock.monotonic() - start
       state.withLock { $0.statistics.answers.observe(took.seconds) }
       let outcome = self.outcome(

@@ -254,6 +254,31 @@ extension PushQueue {
     return true
   }
 
+  /// The maximum number of jobs that become due in one transaction.
+  public static let maxRetriedNow = 500
+
+  /// Makes jobs of a lane and of its updates due now, which wait for another attempt after a failure of the service.
+  /// - Parameters:
+  ///   - reasons: The first words of the notes of such jobs. Updates have no note.
+  ///   - limit: The maximum number of jobs, and of updates; at most ``maxRetriedNow``.
+  /// - Returns: True if more jobs may wait. The caller then calls it again, in another transaction.
+  public func retryNow(_ lane: Lane, after reasons: [String], limit: Int = maxRetriedNow) throws -> Bool {
+    var hasMore = false
+    for lane in [lane, lane.forUpdates] {
+      try db.run(Self.retryNow, [now.rawValue, lane.name, StoredJSON.text(of: reasons), limit])
+      hasMore = hasMore || db.changesCount == limit
+    }
+    return hasMore
+  }
+
+  private static let retryNow = """
+    UPDATE jobs SET due = ?1 WHERE number IN (
+      SELECT number FROM jobs INDEXED BY jobs_due
+      WHERE \(Schema.open) AND is_next AND lane = ?2 AND due > ?1 AND state = 'retrying'
+        AND (note IS NULL OR substr(note, 1, instr(note || ',', ',') - 1) IN (SELECT value FROM json_each(?3)))
+      LIMIT ?4)
+    """
+
   /// Ends all leases. Called at the start, because the process that had claimed the jobs has ended.
   public func releaseLeases() throws {
     try db.run(Self.leaseEnd)

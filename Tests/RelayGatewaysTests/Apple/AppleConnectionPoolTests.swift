@@ -57,7 +57,7 @@ import Testing
     var request = Self.request
     request.expires = Timestamp(rawValue: 1_700_000_000_000 + milliseconds)
     switch await pool.send(request, to: destination(simulator)) {
-    case .unprocessed(.expired): #expect(isOver)
+    case .unprocessed(.expired, _): #expect(isOver)
     case .answered: #expect(!isOver)
     case let result: Issue.record("\(result)")
     }
@@ -70,11 +70,11 @@ import Testing
     let pool = try makePool(simulator)
     let destination = destination(simulator)
     try await simulator.stop()
-    guard case .unprocessed(let reason) = await pool.send(Self.request, to: destination) else {
+    guard case .unprocessed(let reason, let cause) = await pool.send(Self.request, to: destination) else {
       Issue.record("it was sent")
       return
     }
-    #expect(reason == .connectFailed)
+    #expect(reason == .connectFailed && cause == "connection refused")
     pool.close()
   }
 }
