@@ -25,7 +25,7 @@ TESTS = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(TESTS / "EndToEnd" / "shared")]
 
 import apple  # noqa: E402
-from relay import CHECKOUT, Relay, running  # noqa: E402
+from relay import CHECKOUT, Relay, running, tool  # noqa: E402
 
 RUNS = Path(__file__).with_name("runs.json")
 
@@ -61,30 +61,42 @@ def machine() -> str:
 
 
 @contextmanager
-def relay(load: Load, folder: Path) -> Iterator[tuple[Relay, str]]:
-    """Yields a relay and the options with which it was started."""
-    options: list[object] = ["--limits-send-rate", 0]
-    if load.name != "pushes":
+def relay(folder: Path, *more: object, pushes: bool) -> Iterator[tuple[Relay, apple.AppleSimulator | None, str]]:
+    """Yields a relay, its simulator if it sends pushes, and the options with which the relay was started."""
+    options: list[object] = ["--limits-send-rate", 0, *more]
+    if not pushes:
         with running(folder, *options) as started:
-            yield started, shlex.join(map(str, options))
+            yield started, None, shlex.join(map(str, options))
         return
     options += ["--pace-messages", 10_000]
     simulator, credential = apple.pair(folder)
     try:
         with running(folder, *options, configuration=apple.bench_configuration(simulator, credential)) as started:
-            yield started, shlex.join(map(str, options))
+            yield started, simulator, shlex.join(map(str, options))
     finally:
         simulator.kill()
 
 
-def measure(load: Load, binaries: Path) -> dict[str, Any]:
+def add_binaries(parser: argparse.ArgumentParser) -> None:
+    """Adds an option for the folder of the programs that the tests' `binary` and `tool` return."""
+
+    def use(folder: str) -> Path:
+        os.environ["STILLWIRE_BINARY"] = str(Path(folder) / "stillwire")
+        return Path(folder)
+
+    release = str(CHECKOUT / ".build" / "release")
+    parser.add_argument("--binaries", type=use, default=release, help="the folder of the programs")
+
+
+def measure(load: Load) -> dict[str, Any]:
     points = []
     for value in load.values:
         # A relay of its own, so that no point depends on the data of another one.
-        with tempfile.TemporaryDirectory() as name, relay(load, Path(name)) as (started, options):
+        pushes = load.name == "pushes"
+        with tempfile.TemporaryDirectory() as name, relay(Path(name), pushes=pushes) as (started, _, options):
             data = str(started.data)
             command = load.command(value).replace("$DATA", data).split()
-            command[0] = str(binaries / command[0])
+            command[0] = tool("bench")
             done = subprocess.run([*command, "--port", str(started.port), "--json"], capture_output=True, text=True)
             if done.returncode:
                 raise SystemExit(f"{shlex.join(command)} failed:\n{done.stdout}{done.stderr}")
@@ -97,14 +109,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     names = [load.name for load in LOADS]
     parser.add_argument("--only", choices=names, action="append", default=[], help="the loads to measure (default: all)")
-    parser.add_argument("--binaries", type=Path, default=CHECKOUT / ".build" / "release", help="the folder of the programs")
+    add_binaries(parser)
     parser.add_argument("--output", type=Path, default=RUNS, help="the file with the results")
     arguments = parser.parse_args()
-    os.environ["STILLWIRE_BINARY"] = str(arguments.binaries / "stillwire")
     runs = json.loads(arguments.output.read_text()) if arguments.output.exists() else {}
     for load in LOADS:
         if not arguments.only or load.name in arguments.only:
-            runs[load.name] = measure(load, arguments.binaries)
+            runs[load.name] = measure(load)
             arguments.output.write_text(json.dumps(runs, indent=1) + "\n")
 
 
