@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The alerts of `deploy/prometheus`: `promtool test rules` plays samples, with which each alert fires or stays silent."""
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from relay import CHECKOUT
 from rules import CONFIGURATION, RULES, alerts, groups, promtool
 
 #: A relay or a node, another one, and another program.
@@ -244,3 +246,10 @@ def test_promtool_accepts_the_configuration(tmp_path: Path) -> None:
     (tmp_path / RULES.name).write_text(RULES.read_text())
     result = promtool("check", "config", "--lint=all", "--lint-fatal", configuration)
     assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_the_documents_name_alerts_that_exist() -> None:
+    pages = [*(CHECKOUT / "web" / "docs").rglob("*.md"), *(CHECKOUT / "deploy").rglob("*.md"), RULES]
+    named = {name for page in pages for name in re.findall(r"\bStillwire[A-Z]\w+", page.read_text())}
+    modules = {folder.name for folder in (CHECKOUT / "Sources").iterdir()}
+    assert named - modules - set(alerts()) == set()
