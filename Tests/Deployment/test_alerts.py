@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The alerts of `deploy/prometheus`: `promtool test rules` plays samples, with which each alert fires or stays silent."""
+"""The alerts of `deploy/prometheus`. `promtool test rules` plays samples, so that each alert fires or stays silent."""
 
 import re
 from dataclasses import dataclass, field
@@ -15,14 +15,15 @@ from rules import CONFIGURATION, RULES, alerts, groups, promtool
 HERE = 'job="stillwire",instance="a"'
 THERE = 'job="stillwire",instance="b"'
 OTHER_JOB = 'job="other",instance="a"'
+REFUSED = {"code": "4501"}
 
 
 @dataclass
 class Case:
     """Samples by series, one for each minute, in the notation of promtool: `0+1x5` are 0, 1, 2, 3, 4 and 5.
 
-    The alert fires at the time `fires` with these labels, and not yet at the time `waits`. With the samples of `healthy`
-    it never fires.
+    The alert fires at the time `fires` with these labels, and not yet at the time `waits`. With the samples of
+    `healthy` it does not fire.
     """
 
     alert: str
@@ -127,7 +128,13 @@ def replicas(current: int) -> dict[str, str]:
 
 
 SINGLE = [
-    Case("StillwireDown", series("up", "1 0x9"), series("up", "1x9") | series("up", "0x9", place=OTHER_JOB), "2m", "90s"),
+    Case(
+        "StillwireDown",
+        series("up", "1 0x9"),
+        series("up", "1x9") | series("up", "0x9", place=OTHER_JOB),
+        fires="2m",
+        waits="90s",
+    ),
     gauge("StillwireStoreDamaged", "stillwire_store_damaged", 1, 0, fires="1m"),
     gauge("StillwireStoreUnavailable", "stillwire_store_available", 0, 1, fires="2m", waits="90s"),
     latency("StillwireCommitsSlow", "stillwire_store_commit_seconds", 1.0, 0.5),
@@ -144,12 +151,23 @@ SINGLE = [
     gateway("matrix"),
     gauge("StillwireDeviceTokensKept", "stillwire_forgetting_paused_apps", 1, 0, fires="1m"),
     # 2 refused clients a minute among 3, and among 5. Few refused clients are no alert.
-    Case("StillwireTokensRejected", tokens("0+2x30", "0+3x30"), tokens("0+2x30", "0+5x30"), "15m", labels={"code": "4501"}),
-    Case("StillwireTokensRejected", tokens("0+2x30", "0+3x30"), tokens("0 10x30", "0 10x30"), "15m", labels={"code": "4501"}),
+    Case("StillwireTokensRejected", tokens("0+2x30", "0+3x30"), tokens("0+2x30", "0+5x30"), "15m", labels=REFUSED),
+    Case("StillwireTokensRejected", tokens("0+2x30", "0+3x30"), tokens("0 10x30", "0 10x30"), "15m", labels=REFUSED),
     # 3 users of 10 stay online after the end of all sessions. In 5 minutes, their sessions no longer explain it.
-    Case("StillwireGhosts", ghosts("10x30", "7x30", "10 0x30", "0 10x30"), ghosts("10x30", "7x30", "3x30", "0 10x30"), "9m", "6m"),
+    Case(
+        "StillwireGhosts",
+        ghosts("10x30", "7x30", "10 0x30", "0 10x30"),
+        ghosts("10x30", "7x30", "3x30", "0 10x30"),
+        fires="9m",
+        waits="6m",
+    ),
     # Many users return again and again, so that many are within the grace at each moment.
-    Case("StillwireGhosts", ghosts("8x30", "0x30", "7x30", "0x30"), ghosts("20+100x30", "0+100x30", "10x30", "0+100x30"), "9m"),
+    Case(
+        "StillwireGhosts",
+        ghosts("8x30", "0x30", "7x30", "0x30"),
+        ghosts("20+100x30", "0+100x30", "10x30", "0+100x30"),
+        fires="9m",
+    ),
     gauge("StillwireZoneFilesMissing", "stillwire_tzdata_info", 1, 0, 'version="none"', fires="1m"),
     Case(
         "StillwireKeyOutOfScope",
