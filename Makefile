@@ -12,7 +12,7 @@ PYTEST := STILLWIRE_BINARY=$(CURDIR)/.build/debug/stillwire $(PYTHON) -m pytest 
 SWIFT_TESTS := .build/debug/stillwirePackageTests.xctest --testing-library swift-testing
 
 .PHONY: help run run-cluster docs build test check test-c test-fuzz test-swift test-simulation test-end-to-end \
-  test-cluster test-faults test-stress test-browser test-clients test-sanitized fuzz simulate format lint clean
+  test-cluster test-deployment test-faults test-stress test-browser test-clients test-sanitized fuzz simulate format lint clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -55,7 +55,7 @@ test: ## run all tests, and print at the end which of them failed
 	deploy/install-packages test
 	mkdir -p .build
 	@set -o pipefail; $(PARTS) 3 build test-c test-fuzz test-end-to-end test-browser test-clients test-swift \
-	  test-cluster test-stress test-simulation 2>&1 | tee .build/test.log; status=$$?; $(SUMMARY); exit $$status
+	  test-cluster test-deployment test-stress test-simulation 2>&1 | tee .build/test.log; status=$$?; $(SUMMARY); exit $$status
 
 check: ## run the checks for a commit: the format, the build, and the unit tests in Swift and C
 	deploy/install-packages test
@@ -106,6 +106,9 @@ test-end-to-end: build $(VENV)/done ## test a running relay with clients that kn
 
 test-cluster: build $(VENV)/done ## test clusters of relays and NATS servers with faults, under load
 	$(PYTEST) --numprocesses 2 Tests/Cluster
+
+test-deployment: build $(VENV)/done ## test the alerts, the dashboard and the manifests of the folder deploy
+	$(PYTEST) Tests/Deployment
 
 test-stress: build $(VENV)/done ## run seeded scenarios over raw sockets, several in parallel
 	$(PYTEST) Tests/Stress

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The alerts of the page about metrics, as Prometheus evaluates them, for the samples of the nodes of a cluster.
+"""The alerts of clusters in `deploy/prometheus`, as Prometheus evaluates them, for the samples of the nodes.
 
 Only comparisons of samples are evaluated: no rate, no quantile, and no duration.
 """
@@ -7,35 +7,37 @@ Only comparisons of samples are evaluated: no rate, no quantile, and no duration
 import operator
 import re
 
+import yaml
+
 from relay import CHECKOUT
 
 from harness.node import Node
 
-PAGE = CHECKOUT / "web" / "docs" / "reference" / "metrics.md"
+RULES = CHECKOUT / "deploy" / "prometheus" / "stillwire.rules.yml"
 OPERATORS = {"<": operator.lt, ">": operator.gt, "==": operator.eq, "!=": operator.ne}
 #: A sample, or its absolute value, compared with a number or with the sample of another metric.
 COMPARISON = re.compile(r"(abs\()?(\w+)(\{[^}]*\})?\)? (<|>|==|!=) ([\w.]+)")
-#: The number of samples with this value 1 on all nodes.
-COUNT = re.compile(r"\(sum\((\w+\{[^}]*\})\) or vector\(0\)\) != 1")
+#: The number of samples with this value 1 on all nodes. A node without the sample does not count.
+COUNT = re.compile(r"sum by \(job\) \((\w+\{[^}]*\})\) != 1")
 
 
-def alerts() -> list[str]:
-    """Returns the expressions about clusters that this module can evaluate."""
-    section = PAGE.read_text().split("\n## Alerts\n")[1]
-    found = re.findall(r"^- `([^`]*stillwire_cluster_[^`]*)`", section, re.MULTILINE)
-    return [alert for alert in found if COMPARISON.fullmatch(alert) or COUNT.fullmatch(alert)]
+def alerts() -> dict[str, str]:
+    """Returns the expressions of the alerts that this module can evaluate, by the names of the alerts."""
+    (rules,) = [group["rules"] for group in yaml.safe_load(RULES.read_text())["groups"] if group["name"] == "cluster"]
+    found = {rule["alert"]: rule["expr"] for rule in rules}
+    return {name: alert for name, alert in found.items() if COMPARISON.fullmatch(alert) or COUNT.fullmatch(alert)}
 
 
 def firing(nodes: list[Node]) -> set[str]:
-    """Returns the names of the metrics whose alerts fire, without `stillwire_cluster_`."""
+    """Returns the names of the alerts that fire, without `Stillwire`."""
     samples = [node.metrics() for node in nodes]
-    return {name for alert in alerts() if (name := _firing(alert, samples))}
+    return {name.removeprefix("Stillwire") for name, alert in alerts().items() if _fires(alert, samples)}
 
 
-def _firing(alert: str, samples: list[dict[str, float]]) -> str | None:
+def _fires(alert: str, samples: list[dict[str, float]]) -> bool:
     if count := COUNT.fullmatch(alert):
-        is_firing = sum(sample.get(count[1], 0) for sample in samples) != 1
-        return count[1].partition("{")[0].removeprefix("stillwire_cluster_") if is_firing else None
+        roles = [sample[count[1]] for sample in samples if count[1] in sample]
+        return bool(roles) and sum(roles) != 1
     absolute, metric, labels, sign, bound = COMPARISON.fullmatch(alert).groups()
     for sample in samples:
         for name, value in sample.items():
@@ -43,5 +45,5 @@ def _firing(alert: str, samples: list[dict[str, float]]) -> str | None:
                 continue
             other = float(bound) if bound[0].isdigit() else sample.get(name.replace(metric, bound))
             if other is not None and OPERATORS[sign](abs(value) if absolute else value, other):
-                return metric.removeprefix("stillwire_cluster_")
-    return None
+                return True
+    return False
