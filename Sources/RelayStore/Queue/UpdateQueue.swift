@@ -217,6 +217,8 @@ public struct UpdateQueue: TransactionPart {
   func invitationEnded(_ room: Int64, _ seq: Int64, of user: Int64) throws {
     try transaction.queue.cancelJobs(
       "room = ? AND seq = ? AND user = ?", [room, seq, user], note: "the invitation has ended")
+    // The next notification of the user may have waited for this one.
+    cache.updates.notify()
     try hide(of: user, "\(Self.jobsInRoom) AND job.seq = ?3", [room, seq])
   }
 

@@ -1457,8 +1457,8 @@ class Readiness(TypedDict):
     store: NotRequired[Literal["available", "unavailable", "damaged"]]
     """The state of the store. `unavailable`: the last transaction has failed, for example because the disk is
     full. `damaged`: a page of the database cannot be read, and the relay stores nothing until an operator has
-    replaced the database. `store`, `clock`, `blockedLog`, `paused` and `warnings` are present in open mode,
-    with an API key, or if `metrics.open` is set; the value `damaged` is present for all callers.
+    replaced the database. `store`, `clock`, `blockedLog`, `failing`, `paused` and `warnings` are present in
+    open mode, with an API key, or if `metrics.open` is set; the value `damaged` is present for all callers.
     """
     clock: NotRequired[ReadinessClock]
     """Present while the relay deletes nothing by its age, because its clock may be wrong."""
@@ -1466,6 +1466,11 @@ class Readiness(TypedDict):
     """A process that reads the database, such as a shell or a backup, keeps the write-ahead log from a restart.
     The log grows until the process has ended its read. Absent if there is no such process. Present for the
     same callers as `store`.
+    """
+    failing: NotRequired[list[ReadinessFailing]]
+    """Push services that have not answered a push since a time, or answered with an error of their own. The
+    relay tries the pushes again. The relay is ready nevertheless, because another one would not reach these
+    services either.
     """
     paused: NotRequired[list[ReadinessPaused]]
     """Apps and services whose pushes wait: apps whose credential or topic Apple's service refuses, push services
@@ -1504,6 +1509,19 @@ class ReadinessBlockedLog(TypedDict):
     """The size of the log."""
     seconds: int
     """The time since when the process blocks the log."""
+
+
+@final
+class ReadinessFailing(TypedDict):
+    platform: Literal["apns", "webpush", "http"]
+    app: NotRequired[str]
+    origin: NotRequired[str]
+    """The push service of a browser."""
+    reason: str
+    """The reason of the first failure, as in the attempts of a push."""
+    cause: NotRequired[str]
+    """The error in words."""
+    since: int
 
 
 @final
