@@ -261,6 +261,7 @@ let package = Package(
       name: "stillwire",
       dependencies: [
         "PushLint", "RelayGateways", "RelayHTTP", "RelayIdentity", "RelayJSON", "RelayProtocol", "RelayServer",
+        "RelayStore",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Configuration", package: "swift-configuration"),
         logging,

@@ -72,7 +72,12 @@ public struct ServerConfiguration: Sendable {
   /// Parses and checks every key of ``Setting/all``. Throws ``StartupError`` with the name of the key.
   /// - Parameter file: The source of lists of objects.
   public init(_ config: ConfigReader, file: ConfigurationFile? = nil) throws(StartupError) {
-    for setting in Setting.all { try setting.apply(config, file, to: &self) }
+    try self.init(config, file: file, settings: Setting.all)
+  }
+
+  /// Parses and checks only some keys, for a command that does not need the others.
+  package init(_ config: ConfigReader, file: ConfigurationFile?, settings: [Setting]) throws(StartupError) {
+    for setting in settings { try setting.apply(config, file, to: &self) }
   }
 
   /// Restores the values that cannot change without a restart from `running`. Returns the keys whose values differed.

@@ -18,6 +18,10 @@ package struct SettingGroup: Sendable {
     }
   }
 
+  /// The settings of commands that need only the data folder.
+  package static let data = SettingGroup(
+    "Data", common.settings.filter { ["data", "config"].contains($0.name) })
+
   /// All groups, in the order of the reference page.
   package static let all = [
     common, identity, network, requests, operation, audit, cluster, limits, pace, rooms, apps, apple, webPush,

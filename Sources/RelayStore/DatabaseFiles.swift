@@ -78,3 +78,45 @@ final class DatabaseFiles: Sendable {
     }
   }
 }
+
+// The names of a database that nobody has open.
+extension DatabaseFiles {
+  /// The ends of the names of the files that SQLite makes beside a database.
+  private static let logs = ["-wal", "-shm", "-journal"]
+
+  /// Creates an empty database that only its owner can read. Foundation would make a temporary file beside it, which a
+  /// crash would leave.
+  static func create(_ database: String) throws(StoreError) {
+    let file = open(database, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    guard file >= 0 else { throw .unusable(path: database, reason: Disk.reason(at: database, code: errno)) }
+    _ = close(file)
+  }
+
+  /// Removes a database and its logs, if they exist.
+  static func remove(_ database: String) throws(StoreError) {
+    try removeFile(database)
+    try removeLogs(of: database)
+  }
+
+  /// Removes the logs of a database, if they exist.
+  static func removeLogs(of database: String) throws(StoreError) {
+    for end in logs { try removeFile(database + end) }
+  }
+
+  /// Gives a database and its write-ahead log a second name. Replaces an earlier database of this name.
+  static func addName(_ name: String, to database: String) throws(StoreError) {
+    try remove(name)
+    // The database is last, so that its name shows that both have one.
+    for end in ["-wal", ""] {
+      guard link(database + end, name + end) == 0 || (errno == ENOENT && !end.isEmpty) else {
+        throw .unusable(path: name + end, reason: Disk.reason(at: name, code: errno))
+      }
+    }
+  }
+
+  private static func removeFile(_ path: String) throws(StoreError) {
+    guard unlink(path) == 0 || errno == ENOENT else {
+      throw .unusable(path: path, reason: String(cString: strerror(errno)))
+    }
+  }
+}

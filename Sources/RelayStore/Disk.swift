@@ -33,6 +33,14 @@ extension Disk {
 
   var isFull: Bool { freeBytes < Self.minFree || freeFiles == 0 }
 
+  /// Returns the reason why a file of this size in bytes does not fit. Is `nil` if it fits, and some space remains for
+  /// the other files of the disk.
+  func obstacle(to size: UInt64) -> String? {
+    guard !isFull else { return reason }
+    guard freeBytes < size + Self.minFree else { return nil }
+    return "the disk that is mounted at \(mountPoint) has \(freeBytes) free bytes, and the copy needs \(size)"
+  }
+
   /// The reason for an error of a full disk.
   var reason: String {
     "the disk that is mounted at \(mountPoint) is full: "
@@ -76,4 +84,42 @@ extension Disk {
   }
 
   private static func parent(_ path: String) -> String { (path as NSString).deletingLastPathComponent }
+}
+
+extension Disk {
+  /// Returns when the contents of a file are on the disk.
+  static func synchronize(_ path: String) throws(StoreError) { try synchronize(path, ignoring: []) }
+
+  /// Returns when the names in the folder of a file are on the disk. A new name is not durable earlier.
+  static func synchronizeFolder(of path: String) throws(StoreError) {
+    let folder = parent(path)
+    // Some remote file systems cannot synchronize a folder.
+    try synchronize(folder.isEmpty ? "." : folder, ignoring: [EINVAL, ENOTSUP])
+  }
+
+  private static func synchronize(_ path: String, ignoring ignored: [Int32]) throws(StoreError) {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw .unusable(path: path, reason: reason(at: path, code: errno)) }
+    defer { _ = close(descriptor) }
+    guard fsync(descriptor) == 0 || ignored.contains(errno) else {
+      throw .unusable(path: path, reason: reason(at: path, code: errno))
+    }
+  }
+
+  /// Returns the reason why SQLite cannot lock a file, as on some remote file systems. Is `nil` if it can. Makes the
+  /// file, and removes it.
+  static func lockFailure(at path: String) -> String? {
+    let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { return reason(at: path, code: errno) }
+    defer {
+      _ = close(descriptor)
+      _ = unlink(path)
+    }
+    var lock = flock()
+    (lock.l_type, lock.l_whence) = (Int16(F_WRLCK), Int16(SEEK_SET))
+    guard fcntl(descriptor, F_SETLK, &lock) != 0 else { return nil }
+    return
+      "the disk cannot lock files (\(String(cString: strerror(errno)))): choose a folder on a local disk, and copy "
+      + "the file afterwards"
+  }
 }

@@ -22,6 +22,9 @@ final class FolderLock: Sendable {
     let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
     guard file >= 0 else { throw .unusable(path: path, reason: Disk.reason(at: folder, code: errno)) }
     descriptors.withLock { $0.append(file) }
+    // The relay must be able to open a file that a command of the superuser has made.
+    var facts = stat()
+    if geteuid() == 0, stat(folder, &facts) == 0 { _ = fchown(file, facts.st_uid, facts.st_gid) }
     guard flock(file, LOCK_EX | LOCK_NB) == 0 else {
       throw errno == EWOULDBLOCK
         ? .inUse(path: folder) : .unusable(path: path, reason: Disk.reason(at: folder, code: errno))

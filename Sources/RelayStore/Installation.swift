@@ -49,4 +49,12 @@ enum Installation {
   static func save(counter: Int64, _ db: Database) throws {
     try db.run("UPDATE installation SET counter = ?", [counter])
   }
+
+  /// Marks the file as a restored backup, so that the next start begins new epochs whatever the ``RunFile`` contains: no
+  /// run has a counter below 0. The file follows no log: a node of a cluster would otherwise undo the restore.
+  static func markRestored(_ db: Database) throws {
+    try save(counter: -RunRecord.maxCounter, db)
+    try save(position: nil, db)
+    try save(hasSnapshot: false, db)
+  }
 }

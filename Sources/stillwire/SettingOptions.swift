@@ -67,6 +67,7 @@ protocol SettingSource {
 }
 
 enum CommonSettings: SettingSource { static let options = SettingOptions<Self>(.common) }
+enum DataSettings: SettingSource { static let options = SettingOptions<Self>(.data) }
 enum TokenSettings: SettingSource { static let options = SettingOptions<Self>(.identity) }
 enum NetworkSettings: SettingSource { static let options = SettingOptions<Self>(.network) }
 enum OperationSettings: SettingSource { static let options = SettingOptions<Self>(.operation) }

@@ -10,7 +10,8 @@ struct Stillwire: AsyncParsableCommand {
     abstract: "A WebSocket relay that knows when not to disturb.",
     version: stillwireVersion,
     subcommands: [
-      Serve.self, ClusterCommands.self, Token.self, APIKey.self, VAPID.self, Lint.self, PushCommands.self,
+      Serve.self, BackupCommand.self, RestoreCommand.self, ClusterCommands.self, Token.self, APIKey.self, VAPID.self,
+      Lint.self, PushCommands.self,
       DocumentCommand.self, Reference.self,
     ]
   )

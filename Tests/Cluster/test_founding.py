@@ -153,6 +153,28 @@ def test_a_reset_needs_a_database_and_stopped_nodes(cluster, tmp_path):
     assert len(bodies(leader)) == 6
 
 
+def test_a_restored_node_serves_only_after_a_reset(cluster, tmp_path):
+    """Otherwise the node would follow the log, which undoes the restore."""
+    made = cluster(servers=1, nodes=2)
+    write(made.leader(), 5)
+    backup = run("backup", "--data", made.leader().data, tmp_path / "backup.db")
+    assert backup.returncode == 0, backup.stderr
+    write(made.leader(), 1)
+    made.wait_equal()
+    for node in made.nodes:
+        node.kill()
+    chosen = made.nodes[0]
+    restored = run("restore", tmp_path / "backup.db", "--data", chosen.data)
+    assert restored.returncode == 0 and "stillwire cluster reset" in restored.stdout, restored
+    chosen.start().wait_live()
+    eventually(lambda: chosen.role == "alarm")
+    assert chosen.readiness["alarm"] == "unrelated_file"
+    reset(made)
+    assert bodies(made.leader()) == list(range(5))
+    write(made.leader(), 1)
+    made.wait_equal()
+
+
 def copy(node, folder):
     """Copies the database of a node that runs."""
     folder.mkdir()

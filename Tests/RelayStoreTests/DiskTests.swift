@@ -23,6 +23,19 @@ import Testing
     #expect(!Disk(mountPoint: "/data", freeBytes: bytes, freeFiles: files).isFull)
   }
 
+  @Test(
+    arguments: [
+      (0, 5, 1, "is full: it has 0 free bytes"), (1 << 40, 0, 1, "it accepts no more files"),
+      (1 << 20, 5, 1 << 20, "has 1048576 free bytes, and the copy needs 1048576"),
+      ((1 << 20) + Disk.minFree - 1, nil, 1 << 20, "and the copy needs 1048576"),
+      ((1 << 20) + Disk.minFree, nil, 1 << 20, nil), (1 << 40, 1, 1 << 39, nil),
+    ] as [(UInt64, UInt64?, UInt64, String?)])
+  func `a disk accepts a file that leaves it some space`(bytes: UInt64, files: UInt64?, size: UInt64, words: String?) {
+    let obstacle = Disk(mountPoint: "/data", freeBytes: bytes, freeFiles: files).obstacle(to: size)
+    #expect((obstacle == nil) == (words == nil))
+    if let words { #expect(obstacle?.hasSuffix(words) == true) }
+  }
+
   @Test(arguments: ["/proc/self", "/proc/self/none/deeper", "/proc"])
   func `the mount point is found for a path that need not exist`(path: String) throws {
     #expect(try #require(Disk(of: path)).mountPoint == "/proc")

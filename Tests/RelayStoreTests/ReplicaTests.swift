@@ -558,7 +558,7 @@ import Testing
     defer { replica.close() }
     #expect(replica.position == (steps == 0 ? "8" : "9"))
     #expect(try replica.hash() == (steps == 0 ? oldHash : newHash))
-    #expect(!files.fileExists(atPath: other + "/stillwire.db" + CopyInstallation.suffix))
+    #expect(!files.fileExists(atPath: other + "/stillwire.db.installed"))
   }
 
   @Test func `a single node ends an interrupted installation, too`() async throws {

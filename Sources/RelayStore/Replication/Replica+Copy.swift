@@ -16,28 +16,30 @@ extension Replica {
   }
 
   static func copy(database: String, to path: String) throws(StoreError) -> String? {
-    try removeCopy(path)
+    try copy(database: database, to: path, check: .pages, Installation.position)
+  }
+
+  /// - Parameter read: Reads from the copy, which was checked.
+  static func copy<Value>(
+    database: String, to path: String, check: Check, _ read: (Database) throws -> Value
+  ) throws(StoreError) -> Value {
+    try DatabaseFiles.remove(path)
     do {
       return try StoreError.opening(path) {
-        guard FileManager.default.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o600]) else {
-          throw StoreError.unusable(path: path, reason: "the file cannot be created")
-        }
-        var configuration = Configuration()
-        configuration.readonly = true
-        configuration.busyMode = .timeout(5)
-        let source = try DatabaseQueue(path: database, configuration: configuration)
+        try DatabaseFiles.create(path)
+        let source = try DatabaseQueue(path: database, configuration: .reading)
         let target = try DatabaseQueue(path: path)
         // One step: several steps would begin again after each change.
         try source.backup(to: target)
         try target.close()
         try source.close()
         return try openCopy(path) { db in
-          if let fault = try pageFault(db) { throw StoreError.damaged(path: database, reason: fault) }
-          return try Installation.position(db)
+          if let fault = try fault(db, check) { throw StoreError.damaged(path: database, reason: fault) }
+          return try read(db)
         }
       }
     } catch {
-      try? removeCopy(path)
+      try? DatabaseFiles.remove(path)
       throw error
     }
   }
@@ -50,12 +52,7 @@ extension Replica {
     defer { folder.lock.release() }
     let database = DatabaseFiles.resolved(folder.database)
     let kept = database + ".diverged"
-    try removeCopy(kept)
-    for end in ["-wal", ""] {
-      guard link(database + end, kept + end) == 0 || (errno == ENOENT && !end.isEmpty) else {
-        throw .unusable(path: kept + end, reason: String(cString: strerror(errno)))
-      }
-    }
+    try DatabaseFiles.addName(kept, to: database)
     return kept
   }
 
@@ -79,11 +76,8 @@ extension Replica {
       try DatabaseOrigin.check(copy)
       return try StoreError.opening(copy) {
         try openCopy(copy) { db in
-          if try Schema.migrator.hasBeenSuperseded(db) { throw StoreError.newerSchema(path: copy) }
-          guard try !Schema.migrator.appliedMigrations(db).isEmpty, try db.has("SELECT 1 FROM installation") else {
-            throw StoreError.unusable(path: copy, reason: "it is not a copy of a relay's database")
-          }
-          if let fault = try pageFault(db) { throw StoreError.damaged(path: copy, reason: fault) }
+          try checkSchema(db, at: copy)
+          if let fault = try fault(db, .pages) { throw StoreError.damaged(path: copy, reason: fault) }
           return try Installation.position(db)
         }
       }
@@ -99,17 +93,30 @@ extension Replica {
     let folder = try DataFolder(folder, acceptsDamage: true)
     defer { folder.lock.release() }
     return try StoreError.opening(folder.database) {
-      var configuration = Configuration()
-      configuration.readonly = true
-      configuration.busyMode = .timeout(5)
-      return try DatabaseQueue(path: folder.database, configuration: configuration).read(Installation.position)
+      return try DatabaseQueue(path: folder.database, configuration: .reading).read(Installation.position)
     }
   }
 
-  /// Reads all pages. Returns the first fault in one line. Is `nil` when SQLite can read all pages.
-  private static func pageFault(_ db: Database) throws -> String? {
+  /// Throws an error if the database is from a newer release, or if no relay has made its tables.
+  static func checkSchema(_ db: Database, at path: String) throws {
+    if try Schema.migrator.hasBeenSuperseded(db) { throw StoreError.newerSchema(path: path) }
+    guard try !Schema.migrator.appliedMigrations(db).isEmpty, try db.has("SELECT 1 FROM installation") else {
+      throw StoreError.unusable(path: path, reason: "it is not a copy of a relay's database")
+    }
+  }
+
+  /// A check of a whole database. The value is the name in SQLite.
+  enum Check: String {
+    /// Reads all pages.
+    case pages = "quick_check"
+    /// Also compares the indexes with their tables, which takes longer.
+    case indexes = "integrity_check"
+  }
+
+  /// Returns the first fault in one line. Is `nil` when SQLite finds none.
+  private static func fault(_ db: Database, _ check: Check) throws -> String? {
     do {
-      let result = try String.fetchOne(db, sql: "PRAGMA quick_check(1)")
+      let result = try String.fetchOne(db, sql: "PRAGMA \(check.rawValue)(1)")
       return result == "ok" ? nil : result?.split(whereSeparator: \.isNewline).joined(separator: " ") ?? "no result"
     } catch let error as DatabaseError where StoreError.isDamage(error.resultCode) {
       return StoreError.words(error)
@@ -117,7 +124,7 @@ extension Replica {
   }
 
   /// Opens a copy, makes it a single file, and reads from it.
-  private static func openCopy<Value>(_ path: String, _ read: (Database) throws -> Value) throws -> Value {
+  static func openCopy<Value>(_ path: String, _ read: (Database) throws -> Value) throws -> Value {
     let queue = try DatabaseQueue(path: path)
     defer { try? queue.close() }
     return try queue.writeWithoutTransaction { db in
@@ -125,12 +132,14 @@ extension Replica {
       return try read(db)
     }
   }
+}
 
-  private static func removeCopy(_ path: String) throws(StoreError) {
-    for end in ["", "-wal", "-shm", "-journal"] {
-      guard unlink(path + end) == 0 || errno == ENOENT else {
-        throw .unusable(path: path + end, reason: String(cString: strerror(errno)))
-      }
-    }
+extension Configuration {
+  /// The configuration of a connection that only reads a file, which other processes may use.
+  static var reading: Configuration {
+    var configuration = Configuration()
+    configuration.readonly = true
+    configuration.busyMode = .timeout(5)
+    return configuration
   }
 }

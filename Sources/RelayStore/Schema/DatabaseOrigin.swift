@@ -21,10 +21,7 @@ enum DatabaseOrigin {
     guard facts.st_mode & S_IFMT == S_IFREG else { throw .unusable(path: path, reason: "it is not a file") }
     guard facts.st_size > 0 else { return }
     let origin = try StoreError.opening(path) {
-      var configuration = Configuration()
-      configuration.busyMode = .timeout(5)
-      configuration.readonly = true
-      let queue = try DatabaseQueue(path: path, configuration: configuration)
+      let queue = try DatabaseQueue(path: path, configuration: .reading)
       let origin = try queue.read { db in
         let origin = try self.origin(db)
         if origin == .own { try DamageCheck.readFirstEntries(db, at: path) }
