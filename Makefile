@@ -11,8 +11,9 @@ BESIDE := --dist loadfile --numprocesses
 PYTEST := STILLWIRE_BINARY=$(CURDIR)/.build/debug/stillwire $(PYTHON) -m pytest --reruns 1 -r fER
 SWIFT_TESTS := .build/debug/stillwirePackageTests.xctest --testing-library swift-testing
 
-.PHONY: help run run-cluster docs build test check test-c test-fuzz test-swift test-simulation test-end-to-end \
-  test-cluster test-deployment test-faults test-stress test-browser test-clients test-sanitized fuzz simulate format lint clean
+.PHONY: help run run-cluster docs package check-package build test check test-c test-fuzz test-swift test-simulation \
+  test-end-to-end test-cluster test-deployment test-faults test-stress test-browser test-clients test-sanitized fuzz \
+  simulate format lint clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -37,6 +38,18 @@ docs: $(VENV)/site ## build the documentation that the relay serves at /docs
 	$(or $(PROGRAM),.build/debug/stillwire) document asyncapi > .build/documents/asyncapi.json
 	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --config-file web/docs/site/mkdocs.yml
 	rm -rf web/site && mv .build/site web/site
+
+# A folder of its own, because other builds do not contain Swift's libraries.
+PACKAGE := .build/package
+
+package: $(VENV)/pack ## make dist: the Debian package, an archive, an image, the clients, checksums and an SBOM
+	deploy/install-packages pack
+	swift build -c release --product stillwire --static-swift-stdlib --scratch-path $(PACKAGE)
+	$(MAKE) docs PROGRAM=$(PACKAGE)/release/stillwire
+	deploy/package/pack $(PACKAGE)
+
+check-package: ## test the packages of `make package` in a new Debian root, as root
+	deploy/package/check $(PACKAGE)
 
 build: ## build the program and all Swift tests for debugging
 	deploy/install-packages test
@@ -148,6 +161,11 @@ $(VENV)/site: web/docs/site/requirements.txt
 	$(PYTHON) -m pip install --quiet --disable-pip-version-check -r web/docs/site/requirements.txt
 	touch $@
 
+# The tools that build the Python client, in the versions of the tests.
+$(VENV)/pack: $(VENV)/site Tests/requirements.txt
+	$(PYTHON) -m pip install --quiet --disable-pip-version-check --constraint Tests/requirements.txt build hatchling
+	touch $@
+
 C_SOURCES = Sources/CRelay/*.c Sources/CRelay/*.h Sources/CRelay/*.cpp Sources/CRelay/*/*.c Sources/CRelay/*/*.h \
   Sources/CLoad/*.c Sources/CLoad/*.h Sources/CLoad/include/*.h \
   Sources/CRows/*.c Sources/CRows/*.h Sources/CRows/include/*.h \
@@ -167,4 +185,4 @@ lint: ## check the format of all sources, that each field of a request is declar
 	clang-format --dry-run -Werror $(C_SOURCES)
 
 clean: ## delete the build
-	rm -rf .build web/site
+	rm -rf .build dist web/site
