@@ -4,7 +4,8 @@
     inventory.py copyright               the licences and notices, as text
     inventory.py sbom VERSION PACKAGE…   an SBOM in JSON (CycloneDX 1.5)
 
-Runs in a checkout with the Python of `make docs`. PACKAGES is the folder of a build, for the sources of its parts."""
+Runs in a checkout with the Python of `make docs`. The variable PACKAGES names the folder of the build, which has the
+sources of the parts."""
 
 import json
 import os
@@ -12,7 +13,7 @@ import shutil
 import subprocess
 import sys
 import time
-from importlib.metadata import metadata
+from importlib.metadata import files, metadata
 from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -39,8 +40,8 @@ def swift_parts() -> list[dict]:
     for pin in json.loads((CHECKOUT / "Package.resolved").read_text())["pins"]:
         url = pin["location"].removesuffix(".git")
         folder = CHECKOUTS / url.rsplit("/", 1)[1]
-        files = sorted(folder.glob("LICENSE*")) + sorted(folder.glob("NOTICE*")) + sorted(folder.glob("Sources/*/LICENSE*"))
-        texts = [file.read_text().strip("\n") for file in files]
+        patterns = ("LICENSE*", "NOTICE*", "Sources/*/LICENSE*")
+        texts = [file.read_text().strip("\n") for pattern in patterns for file in sorted(folder.glob(pattern))]
         parts.append({"name": pin["identity"], "version": pin["state"]["version"], "url": url, "texts": texts})
     return parts
 
@@ -49,13 +50,19 @@ def site_parts() -> list[dict]:
     """The packages whose scripts and styles are in the documentation."""
     lines = (CHECKOUT / "web/docs/site/requirements.txt").read_text().splitlines()
     names = [line.split(">=")[0] for line in lines if line and not line.startswith("#")]
-    return [{"name": name, "version": metadata(name)["Version"], "texts": licences(name)} for name in names]
+    return [
+        {
+            "name": name,
+            "version": metadata(name)["Version"],
+            "url": f"https://pypi.org/project/{name}",
+            "texts": licences(name),
+        }
+        for name in names
+    ]
 
 
 def licences(name: str) -> list[str]:
     """The texts of the licences in a Python package."""
-    from importlib.metadata import files
-
     found = [file for file in files(name) or [] if "LICENSE" in file.name and "dist-info" in str(file)]
     return [file.locate().read_text().strip("\n") for file in sorted(found)]
 
@@ -65,7 +72,7 @@ def print_copyright() -> None:
     print(f"{APACHE} has its text.\n")
     print("The program and its documentation contain these parts.")
     for part in swift_parts() + site_parts():
-        print(f"\n{'=' * 80}\n{part['name']} {part['version']} {part.get('url', 'https://pypi.org/project/' + part['name'])}")
+        print(f"\n{'=' * 80}\n{part['name']} {part['version']} {part['url']}")
         for text in part["texts"]:
             is_apache = "TERMS AND CONDITIONS FOR USE" in text
             rest = text[text.index("## Runtime Library Exception") :] if "## Runtime Library" in text else ""
@@ -73,7 +80,8 @@ def print_copyright() -> None:
 
 
 def print_sbom(version: str, packages: list[str]) -> None:
-    own = {"type": "application", "name": "stillwire", "version": version, "licenses": [{"license": {"id": "Apache-2.0"}}]}
+    own = {"type": "application", "name": "stillwire", "version": version}
+    own["licenses"] = [{"license": {"id": "Apache-2.0"}}]
     parts = []
     for part in swift_parts():
         purl = f"pkg:swift/{part['url'].removeprefix('https://')}@{part['version']}"

@@ -23,7 +23,7 @@ def wrapped(text: str) -> str:
 
 
 def main(unit: str) -> None:
-    options = re.findall(r"--[\w-]+ \S+", re.search(r"^ExecStart=(.*)$", Path(unit).read_text(), re.M)[1])
+    options = re.findall(r"--[\w-]+ \S+", re.search(r"^ExecStart=(.*)$", Path(unit).read_text(), re.MULTILINE)[1])
     print(HEAD.format(options=" ".join(options)), end="")
     set_by_unit = {option.split()[0] for option in options}
     for line in sys.stdin:
