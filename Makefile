@@ -44,7 +44,7 @@ PACKAGE := .build/package
 
 package: $(VENV)/pack ## make dist: the Debian package, an archive, an image, the clients, checksums and an SBOM
 	deploy/install-packages pack
-	swift build -c release --product stillwire --static-swift-stdlib --scratch-path $(PACKAGE)
+	swift build -c release --product stillwire --static-swift-stdlib --disable-local-rpath --scratch-path $(PACKAGE)
 	$(MAKE) docs PROGRAM=$(PACKAGE)/release/stillwire
 	deploy/package/pack $(PACKAGE)
 
