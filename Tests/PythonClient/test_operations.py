@@ -181,6 +181,7 @@ class Scenario:
         assert self.call("respond", push, "accept", user="bob")["action"] == "accept"
         with pytest.raises(ConflictError):
             self.call("retryPush", push)
+        assert self.call("retryPushes", user="bob") == {"pushes": [], "more": False}
         notified = self.call("notifyUser", "bob", {"title": "Shop", "body": "Your tea is on its way."}, from_="shop")
         assert notified["devices"][0]["device"] == "phone"
 

@@ -344,6 +344,7 @@ extension Transaction {
     _ = try reader.queue.jobs(limit: 9)
     for state in JobState.allCases {
       _ = try reader.queue.jobs(in: state, limit: 9)
+      _ = try reader.queue.jobs(in: state, note: "n", limit: 9)
       _ = try reader.queue.jobs(of: bob.id, in: state, after: reader.queue.position(of: ""), limit: 9)
     }
     _ = try reader.queue.jobs(in: .sent, after: JobPosition(number: 9), limit: 9)

@@ -18,13 +18,15 @@ struct RelayOptions: ParsableArguments {
 
   /// Sends a request, and returns the body of the answer. If the relay does not answer, or answers with an error, prints
   /// the error in one line and throws ``ExitCode``.
-  func send(_ method: String, _ path: String) async throws -> [UInt8] {
+  /// - Parameter body: JSON. Is empty for a request without a body.
+  func send(_ method: String, _ path: String, body: [UInt8] = []) async throws -> [UInt8] {
     do {
-      let fields = try key.map { [try APIKeys.authorization($0)] } ?? []
+      var fields = try key.map { [try APIKeys.authorization($0)] } ?? []
+      if !body.isEmpty { fields.append(("Content-Type", "application/json")) }
       guard let client = HTTPClient(url: url) else { throw StartupError("--url \(url) is not an http or https URL") }
       let answer: (status: Int, body: [UInt8])
       do {
-        answer = try await client.send(method, path, fields: fields)
+        answer = try await client.send(method, path, fields: fields, body: body)
       } catch {
         throw StartupError("\(url) does not answer: \(error)")
       }
@@ -45,6 +47,12 @@ struct RelayOptions: ParsableArguments {
         ProcessInfo.processInfo.environment["STILLWIRE_API_KEY"]
       }
     }
+  }
+
+  /// Reads a list. The query has the parameters that are set.
+  func list(_ path: String, _ query: [(name: String, value: String?)]) async throws -> [UInt8] {
+    let arguments = query.compactMap { name, value in value.map { "\(name)=\(Self.escaped($0))" } }
+    return try await send("GET", "\(path)?\(arguments.joined(separator: "&"))")
   }
 
   /// Percent-encodes text for a path or a query.

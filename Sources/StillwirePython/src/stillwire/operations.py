@@ -1999,6 +1999,7 @@ class Operations(ABC):
         *,
         state: types.PushState | None = None,
         user: str | None = None,
+        note: str | None = None,
         after: str | None = None,
         limit: int | None = None,
     ) -> types.ListPushesResult:
@@ -2010,6 +2011,8 @@ class Operations(ABC):
         Args:
             state: Only pushes in this state. `dead` are dead letters: a gateway refused them permanently.
             user: Only pushes to this user.
+            note: Only dead letters with this `note`, such as `DeviceTokenNotForTopic`. Needs the state
+                `dead`.
             after: Only pushes older than this push, which is the last push of the page before.
             limit: Maximum number of pushes.
 
@@ -2020,7 +2023,43 @@ class Operations(ABC):
             Request(
                 "GET",
                 "/v1/pushes",
-                query={"state": state, "user": user, "after": after, "limit": limit},
+                query={"state": state, "user": user, "note": note, "after": after, "limit": limit},
+            )
+        )
+        return result
+
+    def retry_pushes(
+        self,
+        *,
+        user: str | None | Omitted = OMITTED,
+        note: str | None | Omitted = OMITTED,
+        after: str | None | Omitted = OMITTED,
+        limit: int | None | Omitted = OMITTED,
+    ) -> types.RetryPushesResult:
+        """Retry dead letters.
+
+        The relay decides each push again, as if all waits had ended, the newest push first. It may hold a
+        push, or cancel it because the message was read meanwhile. The answer lists the dead letters of one
+        page in this order. For the next page, `after` is the last push of the answer. Pushes to one device
+        may arrive as one digest. The audit log has an entry for each push that the relay retries, as for a
+        retry of one push.
+
+        Args:
+            user: Only pushes to this user.
+            note: Only dead letters with this `note`, such as `DeviceTokenNotForTopic`.
+            after: Only pushes older than this push, which is the last push of the page before.
+            limit: Maximum number of dead letters.
+
+        Returns:
+            The pushes of the page.
+        """
+        result: types.RetryPushesResult = self._send(
+            Request(
+                "POST",
+                "/v1/pushes/retry",
+                body={
+                    "user": user, "note": note, "after": after, "limit": limit,
+                },
             )
         )
         return result
@@ -4436,6 +4475,7 @@ class AsyncOperations(ABC):
         *,
         state: types.PushState | None = None,
         user: str | None = None,
+        note: str | None = None,
         after: str | None = None,
         limit: int | None = None,
     ) -> types.ListPushesResult:
@@ -4447,6 +4487,8 @@ class AsyncOperations(ABC):
         Args:
             state: Only pushes in this state. `dead` are dead letters: a gateway refused them permanently.
             user: Only pushes to this user.
+            note: Only dead letters with this `note`, such as `DeviceTokenNotForTopic`. Needs the state
+                `dead`.
             after: Only pushes older than this push, which is the last push of the page before.
             limit: Maximum number of pushes.
 
@@ -4457,7 +4499,43 @@ class AsyncOperations(ABC):
             Request(
                 "GET",
                 "/v1/pushes",
-                query={"state": state, "user": user, "after": after, "limit": limit},
+                query={"state": state, "user": user, "note": note, "after": after, "limit": limit},
+            )
+        )
+        return result
+
+    async def retry_pushes(
+        self,
+        *,
+        user: str | None | Omitted = OMITTED,
+        note: str | None | Omitted = OMITTED,
+        after: str | None | Omitted = OMITTED,
+        limit: int | None | Omitted = OMITTED,
+    ) -> types.RetryPushesResult:
+        """Retry dead letters.
+
+        The relay decides each push again, as if all waits had ended, the newest push first. It may hold a
+        push, or cancel it because the message was read meanwhile. The answer lists the dead letters of one
+        page in this order. For the next page, `after` is the last push of the answer. Pushes to one device
+        may arrive as one digest. The audit log has an entry for each push that the relay retries, as for a
+        retry of one push.
+
+        Args:
+            user: Only pushes to this user.
+            note: Only dead letters with this `note`, such as `DeviceTokenNotForTopic`.
+            after: Only pushes older than this push, which is the last push of the page before.
+            limit: Maximum number of dead letters.
+
+        Returns:
+            The pushes of the page.
+        """
+        result: types.RetryPushesResult = await self._send(
+            Request(
+                "POST",
+                "/v1/pushes/retry",
+                body={
+                    "user": user, "note": note, "after": after, "limit": limit,
+                },
             )
         )
         return result

@@ -1349,6 +1349,24 @@ class PushExplanation(TypedDict):
 
 
 @final
+class RetryPushesResult(TypedDict):
+    pushes: list[RetriedPush]
+    more: bool
+    """True if older dead letters exist."""
+
+
+@final
+class RetriedPush(TypedDict):
+    id: str
+    """The id of the push."""
+    retried: bool
+    reason: NotRequired[str]
+    """The reason why the relay does not retry the push: it has expired, or its device or its message no longer
+    exists. The push stays a dead letter.
+    """
+
+
+@final
 class Access(TypedDict):
     user: str
     suspended: bool
