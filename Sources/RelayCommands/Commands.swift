@@ -33,7 +33,8 @@ package enum Commands {
     ListPushes.self, RetryPushes.self, GetPush.self,
     RetryPush.self, GetSimulatedPhone.self, SetSimulatedPhone.self, ListAuditEntries.self, ConfirmClock.self,
     // People, for backends
-    ListSessions.self, ListDevices.self, ExportUser.self, EraseUser.self, GetErasure.self,
+    ListSessions.self, ListDevices.self, ListAllSessions.self, ListUsers.self, ListAllRooms.self, ExportUser.self,
+    EraseUser.self, GetErasure.self,
   ]
 
   /// The command that does over HTTP what a frame does.

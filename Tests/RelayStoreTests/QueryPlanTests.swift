@@ -330,6 +330,11 @@ extension Transaction {
     _ = try reader.rooms.members(of: [room], among: [bob.id])
     _ = try reader.rooms.relatedUsers(of: bob.id, among: [alice.id])
     _ = try reader.rooms.undecided()
+    for range in [NameRange(), NameRange(prefix: "t", after: "tea")] {
+      _ = try reader.rooms.rooms(in: range, limit: 9)
+      _ = try reader.people.users(in: range, limit: 9)
+      _ = try reader.people.onlineUsers(after: bob.id, in: range, limit: 9)
+    }
     _ = try reader.messages.undecided(in: room)
     _ = try reader.messages.page(room, after: 0, limit: 9)
     _ = try reader.messages.page(room, before: nil, limit: 9)

@@ -6,7 +6,7 @@ import Foundation
 struct PushCommands: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "pushes", abstract: "Inspect and retry the pushes of a running relay.",
-    subcommands: [ListPushes.self, ExplainPush.self, RetryPushes.self]
+    subcommands: [ListPushes.self, ExplainPush.self, RetryPushes.self], defaultSubcommand: ListPushes.self
   )
 }
 
@@ -44,7 +44,7 @@ struct ListPushes: AsyncParsableCommand {
       [("state", state), ("user", user), ("note", note), ("limit", String(limit)), ("after", after)])
     if json { return try RelayOptions.print(answer) }
     let page = try RelayOptions.read(PushPage.self, from: answer)
-    print(PushTable(page.pushes).text, terminator: "")
+    print(TextTable(page.pushes).text, terminator: "")
     if page.more, let last = page.pushes.last { print("More: --after \(last.id)") }
   }
 }

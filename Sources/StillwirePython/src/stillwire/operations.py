@@ -15,6 +15,36 @@ class Operations(ABC):
     @abstractmethod
     def _send(self, request: Request) -> Any: ...
 
+    def list_all_rooms(
+        self,
+        *,
+        prefix: str | None = None,
+        after: str | None = None,
+        limit: int | None = None,
+    ) -> types.ListAllRoomsResult:
+        """List all rooms.
+
+        The list has the stored rooms, and the rooms that store nothing while they have members. It is sorted
+        by name, so a room that exists from the first page to the last is in exactly one page. A room that is
+        created or deleted meanwhile may be missing. In a cluster the leader answers.
+
+        Args:
+            prefix: Only rooms whose names begin with this text.
+            after: The last room of the page before.
+            limit: The maximum number of entries of the page.
+
+        Returns:
+            A page of the rooms.
+        """
+        result: types.ListAllRoomsResult = self._send(
+            Request(
+                "GET",
+                "/v1/rooms",
+                query={"prefix": prefix, "after": after, "limit": limit},
+            )
+        )
+        return result
+
     def create_room(
         self,
         *,
@@ -1204,6 +1234,73 @@ class Operations(ABC):
                 body={
                     "text": text, "emoji": emoji, "until": until,
                 },
+            )
+        )
+        return result
+
+    def list_users(
+        self,
+        *,
+        prefix: str | None = None,
+        online: bool | None = None,
+        after: str | None = None,
+        limit: int | None = None,
+    ) -> types.ListUsersResult:
+        """List users.
+
+        The list has the users who have connected, have a device or were ever a member. It is sorted by name,
+        so a user who exists from the first page to the last is in exactly one page. With `online` the list
+        has the users whom the store knows as online, in the order in which the relay has first seen them. The
+        store follows within about a second, and `online` of an entry is the present state. In a cluster the
+        leader answers.
+
+        Args:
+            prefix: Only users whose names begin with this text.
+            online: True: only users who are online.
+            after: The last user of the page before.
+            limit: The maximum number of entries of the page.
+
+        Returns:
+            A page of the users.
+        """
+        result: types.ListUsersResult = self._send(
+            Request(
+                "GET",
+                "/v1/users",
+                query={"prefix": prefix, "online": online, "after": after, "limit": limit},
+            )
+        )
+        return result
+
+    def list_all_sessions(
+        self,
+        *,
+        prefix: str | None = None,
+        room: str | None = None,
+        after: str | None = None,
+        limit: int | None = None,
+    ) -> types.ListAllSessionsResult:
+        """List the open sessions of all users.
+
+        The order of the list is stable: a session that is open from the first page to the last is in exactly
+        one page. A session that opens or ends meanwhile may be missing. After a restart of the relay, begin
+        with the first page again. The relay keeps no addresses of clients. In a cluster the leader has all
+        sessions, and answers.
+
+        Args:
+            prefix: Only sessions of users whose names begin with this text.
+            room: Only sessions that have joined this room.
+            after: The last session of the page before.
+            limit: The maximum number of entries of the page.
+
+        Returns:
+            A page of the sessions.
+        """
+        result: types.ListAllSessionsResult = self._send(
+            Request(
+                "GET",
+                "/v1/sessions",
+                query={"prefix": prefix, "room": room, "after": after, "limit": limit},
             )
         )
         return result
@@ -2491,6 +2588,36 @@ class AsyncOperations(ABC):
     @abstractmethod
     async def _send(self, request: Request) -> Any: ...
 
+    async def list_all_rooms(
+        self,
+        *,
+        prefix: str | None = None,
+        after: str | None = None,
+        limit: int | None = None,
+    ) -> types.ListAllRoomsResult:
+        """List all rooms.
+
+        The list has the stored rooms, and the rooms that store nothing while they have members. It is sorted
+        by name, so a room that exists from the first page to the last is in exactly one page. A room that is
+        created or deleted meanwhile may be missing. In a cluster the leader answers.
+
+        Args:
+            prefix: Only rooms whose names begin with this text.
+            after: The last room of the page before.
+            limit: The maximum number of entries of the page.
+
+        Returns:
+            A page of the rooms.
+        """
+        result: types.ListAllRoomsResult = await self._send(
+            Request(
+                "GET",
+                "/v1/rooms",
+                query={"prefix": prefix, "after": after, "limit": limit},
+            )
+        )
+        return result
+
     async def create_room(
         self,
         *,
@@ -3680,6 +3807,73 @@ class AsyncOperations(ABC):
                 body={
                     "text": text, "emoji": emoji, "until": until,
                 },
+            )
+        )
+        return result
+
+    async def list_users(
+        self,
+        *,
+        prefix: str | None = None,
+        online: bool | None = None,
+        after: str | None = None,
+        limit: int | None = None,
+    ) -> types.ListUsersResult:
+        """List users.
+
+        The list has the users who have connected, have a device or were ever a member. It is sorted by name,
+        so a user who exists from the first page to the last is in exactly one page. With `online` the list
+        has the users whom the store knows as online, in the order in which the relay has first seen them. The
+        store follows within about a second, and `online` of an entry is the present state. In a cluster the
+        leader answers.
+
+        Args:
+            prefix: Only users whose names begin with this text.
+            online: True: only users who are online.
+            after: The last user of the page before.
+            limit: The maximum number of entries of the page.
+
+        Returns:
+            A page of the users.
+        """
+        result: types.ListUsersResult = await self._send(
+            Request(
+                "GET",
+                "/v1/users",
+                query={"prefix": prefix, "online": online, "after": after, "limit": limit},
+            )
+        )
+        return result
+
+    async def list_all_sessions(
+        self,
+        *,
+        prefix: str | None = None,
+        room: str | None = None,
+        after: str | None = None,
+        limit: int | None = None,
+    ) -> types.ListAllSessionsResult:
+        """List the open sessions of all users.
+
+        The order of the list is stable: a session that is open from the first page to the last is in exactly
+        one page. A session that opens or ends meanwhile may be missing. After a restart of the relay, begin
+        with the first page again. The relay keeps no addresses of clients. In a cluster the leader has all
+        sessions, and answers.
+
+        Args:
+            prefix: Only sessions of users whose names begin with this text.
+            room: Only sessions that have joined this room.
+            after: The last session of the page before.
+            limit: The maximum number of entries of the page.
+
+        Returns:
+            A page of the sessions.
+        """
+        result: types.ListAllSessionsResult = await self._send(
+            Request(
+                "GET",
+                "/v1/sessions",
+                query={"prefix": prefix, "room": room, "after": after, "limit": limit},
             )
         )
         return result
