@@ -142,20 +142,34 @@ struct ListUsers: Command {
 struct ListAllRooms: Command {
   private static let prefix = ListFields.prefix("Only rooms whose names begin with this text.")
   private static let after = Field<RoomID?>.name("after", "The last room of the page before.")
+  private static let recent = Field<Bool>.flag(
+    "recent",
+    "true: only the stored rooms with the newest messages, the newest first. Not together with `prefix` or `after`.")
 
   package static let declaration = Declaration(
-    "GET", "/v1/rooms", by: .backend, fields: [Self.prefix, Self.after, SharedFields.limit], reach: .everything)
+    "GET", "/v1/rooms", by: .backend, fields: [Self.prefix, Self.recent, Self.after, SharedFields.limit],
+    reach: .everything)
 
   private let range: NameRange
+  private let isRecent: Bool
   private let limit: Int
 
   init(_ request: Request) throws(RequestError) {
-    range = NameRange(
-      prefix: try Self.prefix.value(in: request), after: try Self.after.value(in: request)?.rawValue)
+    let prefix = try Self.prefix.value(in: request)
+    let after = try Self.after.value(in: request)
+    range = NameRange(prefix: prefix, after: after?.rawValue)
+    isRecent = try Self.recent.value(in: request)
     limit = try SharedFields.limit.value(in: request)
+    if isRecent, prefix != nil || after != nil {
+      throw request.fields.wrong("recent", "must not come together with prefix or after")
+    }
   }
 
   package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
+    if isRecent {
+      let recent = try await core.store.read { [limit] in try $0.rooms.recentRooms(limit: limit) }
+      return reply(recent.map { entry($0, on: core) }, hasMore: false)
+    }
     // One room more than the page has shows if there are more.
     let live = await liveRooms(limit + 1, on: core)
     let stored = try await core.store.read { [range, limit] in try $0.rooms.rooms(in: range, limit: limit + 1) }
@@ -164,11 +178,16 @@ struct ListAllRooms: Command {
     let entries =
       (stored.map { entry($0, on: core) }
       + live.filter { !names.contains($0) }.compactMap { entry($0, on: core) }).sorted { $0.room < $1.room }
+    return reply(entries.prefix(limit), hasMore: entries.count > limit)
+  }
+
+  private func reply(_ entries: some Sequence<RoomEntry>, hasMore: Bool) -> Reply {
+    let entries = Array(entries)
     return Reply {
       $0.array("rooms") { list in
-        for entry in entries.prefix(limit) { list.object { $0.members(of: entry) } }
+        for entry in entries { list.object { $0.members(of: entry) } }
       }
-      $0.bool("more", entries.count > limit)
+      $0.bool("more", hasMore)
     }
   }
 

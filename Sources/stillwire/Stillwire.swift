@@ -11,7 +11,8 @@ struct Stillwire: AsyncParsableCommand {
     version: stillwireVersion,
     subcommands: [
       Serve.self, ClusterCommands.self, Token.self, APIKey.self, VAPID.self, Lint.self, PushCommands.self,
-      RoomList.self, UserList.self, SessionList.self, DocumentCommand.self, Reference.self,
+      RoomList.self, UserList.self, SessionList.self, Top.self,
+      DocumentCommand.self, Reference.self,
     ]
   )
 }

@@ -123,6 +123,19 @@ def test_stored_and_live_rooms_are_one_list(start, connect):
     assert names(page(relay, "rooms", "?prefix=live.&after=live.b")["rooms"], "room") == ["live.c"]
 
 
+def test_the_recent_rooms_have_the_newest_messages(start, connect):
+    relay = start()
+    ann = connect(relay, "ann")
+    for room in "a", "b", "c", "live.d":
+        ann.join(room)
+    for room in "c", "a", "live.d", "c":
+        ann.request("send", room=room, body=1)
+    found = page(relay, "rooms", "?recent=true")
+    assert names(found["rooms"], "room") == ["c", "a", "b"] and found["more"] is False
+    assert names(found["rooms"], "seq") == [2, 1, 0]
+    assert names(page(relay, "rooms", "?recent=true&limit=1")["rooms"], "room") == ["c"]
+
+
 def test_the_rooms_of_notifications_are_not_in_the_list(start):
     relay = start()
     body = {"platform": "simulator", "token": "t", "locale": "de"}
@@ -162,6 +175,8 @@ def test_ten_thousand_rooms_come_page_by_page_while_rooms_come_and_go(start, con
         ("rooms", "?limit=0", "limit"),
         ("rooms", "?prefix=%20", "prefix"),
         ("rooms", "?after=%2F", "after"),
+        ("rooms", "?recent=true&after=a", "recent"),
+        ("rooms", "?recent=true&prefix=a", "recent"),
         ("users", "?limit=101", "limit"),
         ("users", "?online=maybe", "online"),
         ("users", "?online=true&after=nobody-there", "after"),

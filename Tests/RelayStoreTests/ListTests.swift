@@ -86,6 +86,22 @@ import Testing
       ])
   }
 
+  @Test func `the recent rooms are those with the newest messages`() async throws {
+    let names = ["a", "b", "c"]
+    try await test.write { transaction in
+      for name in names { try transaction.prepareRoom(RoomID(unchecked: name)) }
+      for name in ["c", "a"] { _ = try transaction.messages.append(draft(in: RoomID(unchecked: name))) }
+      _ = try transaction.messages.post(draft(in: .notifications(of: bob.id)), epoch: "e")
+    }
+    func recent(_ limit: Int) async throws -> [String] {
+      try await test.read { try $0.rooms.recentRooms(limit: limit).map(\.room.rawValue) }
+    }
+    #expect(try await recent(9) == ["a", "c", "b"])
+    #expect(try await recent(2) == ["a", "c"])
+    try await test.write { try $0.rooms.delete(RoomID(unchecked: "a"), by: .backend) }
+    #expect(try await recent(9) == ["c", "b"])
+  }
+
   @Test(arguments: 1...3) func `pages of users have each user once, in the order of the names`(limit: Int) async throws
   {
     let names = ["!ann", "bob", "bob.2", "eve"]

@@ -330,6 +330,7 @@ extension Transaction {
     _ = try reader.rooms.members(of: [room], among: [bob.id])
     _ = try reader.rooms.relatedUsers(of: bob.id, among: [alice.id])
     _ = try reader.rooms.undecided()
+    _ = try reader.rooms.recentRooms(limit: 9)
     for range in [NameRange(), NameRange(prefix: "t", after: "tea")] {
       _ = try reader.rooms.rooms(in: range, limit: 9)
       _ = try reader.people.users(in: range, limit: 9)

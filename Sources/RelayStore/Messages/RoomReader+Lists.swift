@@ -20,17 +20,34 @@ extension RoomReader {
     for part in Schema.namedRooms.compactMap({ range.limited(from: $0, to: $1) }) where found.count < limit {
       found += try db.all(
         """
-        SELECT rooms.name, rooms.seq, activity.members, details.kind, details.title FROM rooms
+        SELECT \(ListedRoom.columns) FROM rooms
         LEFT JOIN activity ON activity.room = rooms.id LEFT JOIN details ON details.room = rooms.id
         WHERE rooms.name >= ? AND rooms.name < ? ORDER BY rooms.name LIMIT ?
         """,
-        [part.start, part.end, limit - found.count]
-      ) { row in
-        ListedRoom(
-          room: RoomID(unchecked: row["name"]), seq: row["seq"], members: row["members"] ?? 0,
-          kind: try row.choiceIfAny("kind") ?? .group, title: row.line("title"))
-      }
+        [part.start, part.end, limit - found.count], ListedRoom.init(_:))
     }
     return found
+  }
+
+  /// The rooms with the newest messages, the newest first. A room without a message counts by its creation.
+  package func recentRooms(limit: Int) throws -> [ListedRoom] {
+    try db.all(
+      """
+      SELECT \(ListedRoom.columns) FROM activity INDEXED BY activity_position
+      JOIN rooms ON rooms.id = activity.room LEFT JOIN details ON details.room = rooms.id
+      WHERE activity.position >= 0 ORDER BY activity.position DESC LIMIT ?
+      """,
+      [limit], ListedRoom.init(_:))
+  }
+}
+
+extension ListedRoom {
+  fileprivate static let columns = "rooms.name, rooms.seq, activity.members, details.kind, details.title"
+
+  /// - Parameter row: Has the ``columns``.
+  fileprivate init(_ row: Row) throws {
+    self.init(
+      room: RoomID(unchecked: row["name"]), seq: row["seq"], members: row["members"] ?? 0,
+      kind: try row.choiceIfAny("kind") ?? .group, title: row.line("title"))
   }
 }

@@ -19,6 +19,7 @@ class Operations(ABC):
         self,
         *,
         prefix: str | None = None,
+        recent: bool | None = None,
         after: str | None = None,
         limit: int | None = None,
     ) -> types.ListAllRoomsResult:
@@ -26,10 +27,13 @@ class Operations(ABC):
 
         The list has the stored rooms, and the rooms that store nothing while they have members. It is sorted
         by name, so a room that exists from the first page to the last is in exactly one page. A room that is
-        created or deleted meanwhile may be missing. In a cluster the leader answers.
+        created or deleted meanwhile may be missing. With `recent` the answer is the only page, and `more` is
+        False. In a cluster the leader answers.
 
         Args:
             prefix: Only rooms whose names begin with this text.
+            recent: True: only the stored rooms with the newest messages, the newest first. Not together with
+                `prefix` or `after`.
             after: The last room of the page before.
             limit: The maximum number of entries of the page.
 
@@ -40,7 +44,7 @@ class Operations(ABC):
             Request(
                 "GET",
                 "/v1/rooms",
-                query={"prefix": prefix, "after": after, "limit": limit},
+                query={"prefix": prefix, "recent": recent, "after": after, "limit": limit},
             )
         )
         return result
@@ -2592,6 +2596,7 @@ class AsyncOperations(ABC):
         self,
         *,
         prefix: str | None = None,
+        recent: bool | None = None,
         after: str | None = None,
         limit: int | None = None,
     ) -> types.ListAllRoomsResult:
@@ -2599,10 +2604,13 @@ class AsyncOperations(ABC):
 
         The list has the stored rooms, and the rooms that store nothing while they have members. It is sorted
         by name, so a room that exists from the first page to the last is in exactly one page. A room that is
-        created or deleted meanwhile may be missing. In a cluster the leader answers.
+        created or deleted meanwhile may be missing. With `recent` the answer is the only page, and `more` is
+        False. In a cluster the leader answers.
 
         Args:
             prefix: Only rooms whose names begin with this text.
+            recent: True: only the stored rooms with the newest messages, the newest first. Not together with
+                `prefix` or `after`.
             after: The last room of the page before.
             limit: The maximum number of entries of the page.
 
@@ -2613,7 +2621,7 @@ class AsyncOperations(ABC):
             Request(
                 "GET",
                 "/v1/rooms",
-                query={"prefix": prefix, "after": after, "limit": limit},
+                query={"prefix": prefix, "recent": recent, "after": after, "limit": limit},
             )
         )
         return result
