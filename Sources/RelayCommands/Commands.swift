@@ -29,10 +29,12 @@ package enum Commands {
     Respond.self, GetCategories.self, SetCategories.self, NotifyUser.self, ExplainDecision.self,
     // Operation
     SetProfile.self, GetAccess.self, SetAccess.self, RevokeReportKeys.self, Disconnect.self, LintPush.self,
-    ListPushes.self, GetPush.self,
+    // The path of one push would match `/v1/pushes/retry`, too.
+    ListPushes.self, RetryPushes.self, GetPush.self,
     RetryPush.self, GetSimulatedPhone.self, SetSimulatedPhone.self, ListAuditEntries.self, ConfirmClock.self,
     // People, for backends
-    ListSessions.self, ListDevices.self, ExportUser.self, EraseUser.self, GetErasure.self,
+    ListSessions.self, ListDevices.self, ListAllSessions.self, ListUsers.self, ListAllRooms.self, ExportUser.self,
+    EraseUser.self, GetErasure.self,
   ]
 
   /// The command that does over HTTP what a frame does.

@@ -149,18 +149,22 @@ package struct ListPushes: Command {
   private static let state = Field<JobState?>.choice(
     "state", schema: "#/components/schemas/PushState",
     "Only pushes in this state. `dead` are dead letters: a gateway refused them permanently.")
-  private static let user = Field<UserID?>.name("user", "Only pushes to this user.")
-  private static let after = Field<String?>.text(
+  static let user = Field<UserID?>.name("user", "Only pushes to this user.")
+  private static let note = Field<String?>.text(
+    "note", maxLength: 256,
+    "Only dead letters with this `note`, such as `DeviceTokenNotForTopic`. Needs the state `dead`.")
+  static let after = Field<String?>.text(
     "after", maxLength: 64, "Only pushes older than this push, which is the last push of the page before.")
   private static let limit = Field<Int>.whole("limit", 1...100, default: 50, "Maximum number of pushes.")
 
   package static let declaration = Declaration(
     "GET", "/v1/pushes", by: .backend,
-    fields: [Self.state, Self.user, Self.after, Self.limit],
+    fields: [Self.state, Self.user, Self.note, Self.after, Self.limit],
     reach: .everything)
 
   private let state: JobState?
   private let user: UserID?
+  private let note: String?
   /// The last push of the previous page.
   private let after: String?
   private let limit: Int
@@ -168,6 +172,8 @@ package struct ListPushes: Command {
   package init(_ request: Request) throws(RequestError) {
     state = try Self.state.value(in: request)
     user = try Self.user.value(in: request)
+    note = try Self.note.value(in: request)
+    if note != nil, state != .dead { throw request.fields.wrong("note", "needs the state dead") }
     after = try Self.after.value(in: request)
     limit = try Self.limit.value(in: request)
   }
@@ -175,10 +181,9 @@ package struct ListPushes: Command {
   package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
     // A reader's thread writes the body, because the summaries would take too much time of the hub's thread.
     let body = try await core.store.read { [self] reader -> [UInt8]? in
-      let position = try after.map(reader.queue.position(of:))
-      if case .some(nil) = position { return nil }
       // One push more than the page shows whether there are more.
-      let found = try reader.queue.jobs(of: user, in: state, after: position ?? nil, limit: limit + 1)
+      let found = try reader.queue.page(of: user, in: state, note: note, after: after, limit: limit + 1)
+      guard let found else { return nil }
       return JSONWriter.object {
         $0.array("pushes") { list in
           for job in found.prefix(limit) { list.object { $0.members(of: job) } }
@@ -186,10 +191,25 @@ package struct ListPushes: Command {
         $0.bool("more", found.count > limit)
       }
     }
-    guard let body else {
-      throw RequestError(.badRequest, "after is not a push, or the push is no longer kept", at: "/query/after")
-    }
+    guard let body else { throw Self.noPosition }
     return .text(body)
+  }
+
+  /// The error for an `after` that is no position. The command adds the location of the field.
+  static var noPosition: RequestError {
+    RequestError(.badRequest, "after is not a push, or the push is no longer kept", at: "/after")
+  }
+}
+
+extension QueueReader {
+  /// A page of pushes, the newest first. Is `nil` if the last push of the previous page is not a push.
+  /// - Parameter push: The last push of the previous page.
+  func page(
+    of user: UserID?, in state: JobState?, note: String?, after push: String?, limit: Int
+  ) throws -> [JobRecord]? {
+    guard let push else { return try jobs(of: user, in: state, note: note, limit: limit) }
+    guard let position = try position(of: push) else { return nil }
+    return try jobs(of: user, in: state, note: note, after: position, limit: limit)
   }
 }
 

@@ -34,6 +34,13 @@ extension Operation {
   /// The names that stand for several operations in a scope. The audit log shows the actions and the addresses of all
   /// backends, and is for administrators: a scope with operations must name its operation.
   package static let scopeGroups = groups.mapValues { $0.subtracting([ListAuditEntries.operation]) }
+    .merging(["lists": lists]) { $1 }
+
+  /// The lists of an operator, which concern all rooms and users.
+  private static let lists = Set(
+    [ListAllRooms.self, ListUsers.self, ListAllSessions.self, ListPushes.self].map { (list: any Command.Type) in
+      list.operation
+    })
 }
 
 extension Command {

@@ -11,7 +11,7 @@ import RelayStore
 
 /// Lists the open sessions of a user, in the order of their ids.
 struct ListSessions: Command {
-  private static let after = Field<UInt64?>.made(
+  static let after = Field<UInt64?>.made(
     "after", maxLength: 32, "a session", "The last session of the page before."
   ) { UInt64($0, radix: 36) }
 
@@ -34,9 +34,9 @@ struct ListSessions: Command {
     let later = sessions.filter { $0.rawValue > after }.sorted { $0.rawValue < $1.rawValue }
     let shown = later.prefix(limit).compactMap(core.hub.facts(of:))
     let hasMore = later.count > limit
-    return Reply {
+    return Reply { [user] in
       $0.array("sessions") { list in
-        for session in shown { list.object { $0.members(of: session) } }
+        for session in shown { list.object { $0.members(of: session, user) } }
       }
       $0.bool("more", hasMore)
     }
@@ -83,7 +83,8 @@ struct ListDevices: Command {
 }
 
 extension JSONWriter.Object {
-  fileprivate mutating func members(of session: OpenSession) {
+  mutating func members(of session: OpenSession, _ user: UserID) {
+    self["user"] = user.rawValue
     self["session"] = String(session.session.rawValue, radix: 36)
     self["device"] = session.device?.rawValue
     integer("since", session.since.rawValue)

@@ -89,8 +89,8 @@ extension SettingGroup {
     SettingMember(
       "operations", .texts, default: "all",
       "Operations that a key may request: names of `openapi.json`, such as `sendMessage`; `read` for all operations "
-        + "that change nothing; and `write` for all operations that change something. Neither includes "
-        + "`listAuditEntries`."),
+        + "that change nothing; `lists` for `listAllRooms`, `listUsers`, `listAllSessions` and `listPushes`; and "
+        + "`write` for all operations that change something. None of them includes `listAuditEntries`."),
     SettingMember(
       "rooms", .texts, default: "all", "Patterns of the rooms that a request may name. `*` matches any text."),
     SettingMember(

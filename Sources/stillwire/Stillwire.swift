@@ -11,7 +11,7 @@ struct Stillwire: AsyncParsableCommand {
     version: stillwireVersion,
     subcommands: [
       Serve.self, BackupCommand.self, RestoreCommand.self, ClusterCommands.self, Token.self, APIKey.self, VAPID.self,
-      Lint.self, PushCommands.self,
+      Lint.self, PushCommands.self, RoomList.self, UserList.self, SessionList.self, Top.self,
       DocumentCommand.self, Reference.self,
     ]
   )

@@ -110,6 +110,7 @@ def test_held_pushes_are_listed_by_their_state(circle):
     "query, at",
     [
         ("state=lost", "state"), ("limit=101", "limit"), ("limit=x", "limit"), ("after=none", "after"),
+        ("note=x", "note"), ("note=x&state=sent", "note"),
     ],
 )  # fmt: skip
 def test_a_wrong_query_is_refused_with_its_field(circle, query, at):
@@ -120,7 +121,7 @@ def test_a_wrong_query_is_refused_with_its_field(circle, query, at):
 def test_the_queue_is_for_backends(start, secret):
     relay = start(secret=secret)
     token = relay.token("alice")
-    for method, path in ("GET", "/v1/pushes"), ("POST", "/v1/pushes/1/retry"):
+    for method, path in ("GET", "/v1/pushes"), ("POST", "/v1/pushes/1/retry"), ("POST", "/v1/pushes/retry"):
         assert call(relay, method, path).status == 401
         assert call(relay, method, path, token=token).status == 403
 
@@ -192,6 +193,73 @@ def test_the_retry_of_an_expired_push_or_to_a_forgotten_device_is_rejected(circl
     assert "device" in retry(circle, lasting).problem["detail"]
 
 
+# Many dead letters
+
+
+def dead_letters(circle, service, reasons):
+    """Returns the ids of pushes that the service has rejected permanently for these reasons, the newest first."""
+    left = list(reasons)
+    service.handle = lambda request: request.refuse(400, left.pop(0))
+    for number in range(len(reasons)):
+        circle.send(f"text {number}")
+        dead = eventually(lambda: len(found := listed(circle, state="dead", limit=100)) == number + 1 and found)
+    service.handle = lambda request: request.answer()
+    return [push["id"] for push in dead]
+
+
+def retry_many(circle, **fields):
+    return call(circle.relay, "POST", "/v1/pushes/retry", fields or None)
+
+
+def test_many_dead_letters_are_retried_page_by_page(circle, service):
+    reached(circle)
+    ids = dead_letters(circle, service, ["DeviceTokenNotForTopic"] * 5)
+    found, after = [], {}
+    while True:
+        page = retry_many(circle, limit=2, **after)
+        assert page.status == 200 and len(page.json["pushes"]) <= 2, page
+        found += page.json["pushes"]
+        if not page.json["more"]:
+            break
+        after = {"after": found[-1]["id"]}
+    assert found == [{"id": push, "retried": True} for push in ids]
+    # Pushes that are decided together may arrive as one digest.
+    eventually(lambda: {push["state"] for push in listed(circle)} <= {"sent", "merged"})
+    arrived = [part["count"] for push in listed(circle, state="sent") for part in push.get("digest", [{"count": 1}])]
+    assert sum(arrived) == 5
+    assert retry_many(circle).json == {"pushes": [], "more": False}
+
+
+def test_dead_letters_are_listed_and_retried_by_note_and_user(circle, service):
+    bob = reached(circle)
+    topic, device = "DeviceTokenNotForTopic", "BadCollapseId"
+    ids = dead_letters(circle, service, [topic, device, topic])
+    assert [push["id"] for push in listed(circle, state="dead", note=topic)] == [ids[0], ids[2]]
+    assert listed(circle, state="dead", note=topic, user="nobody") == []
+    assert retry_many(circle, note=topic, user="nobody").json["pushes"] == []
+    retried = retry_many(circle, note=topic, user=bob.user).json["pushes"]
+    assert [push["id"] for push in retried] == [ids[0], ids[2]]
+    eventually(lambda: [push["id"] for push in listed(circle, state="dead")] == [ids[1]])
+
+
+def test_dead_letters_that_cannot_be_sent_stay(circle, service):
+    bob = reached(circle)
+    ids = dead_letters(circle, service, ["DeviceTokenNotForTopic"] * 2)
+    bob.forget()
+    answer = retry_many(circle).json
+    reason = "the device is not registered any more"
+    assert answer == {"pushes": [{"id": push, "retried": False, "reason": reason} for push in ids], "more": False}
+    assert len(listed(circle, state="dead")) == 2
+
+
+@pytest.mark.parametrize(
+    "fields, at", [({"limit": 101}, "limit"), ({"limit": 0}, "limit"), ({"after": "none"}, "after")]
+)
+def test_a_wrong_retry_of_many_is_refused_with_its_field(circle, fields, at):
+    answer = retry_many(circle, **fields)
+    assert answer.status in (400, 422) and answer.problem["at"] == f"/{at}", answer
+
+
 # Too many tokens
 
 
@@ -239,6 +307,20 @@ def test_the_command_lists_explains_and_retries(circle, service):
     again = ask(circle, "retry", push["id"])
     assert again.returncode == 0 and push["id"] in again.stdout, again
     in_state(circle, push, "sent")
+
+
+def test_the_command_retries_all_dead_letters(circle, service):
+    bob = reached(circle)
+    ids = dead_letters(circle, service, ["DeviceTokenNotForTopic", "BadCollapseId"])
+    some = ask(circle, "retry", "--all", "--note", "BadCollapseId")
+    assert some.returncode == 0 and some.stdout.splitlines() == [f"{ids[0]}: retried", "1 retried, 0 rejected"], some
+    eventually(lambda: len(listed(circle, state="sent")) == 1)
+    bob.forget()
+    rest = ask(circle, "retry", "--all", "--json", "--user", bob.user)
+    (push,) = json.loads(rest.stdout)["pushes"]
+    assert rest.returncode == 1 and (push["id"], push["retried"]) == (ids[1], False)
+    for wrong in ("retry",), ("retry", "--all", "id"), ("retry", "id", "--note", "x"):
+        assert ask(circle, *wrong).returncode not in (0, 1), wrong
 
 
 def test_the_command_prints_the_refusal(circle):

@@ -88,6 +88,9 @@ class Scenario:
         assert self.call("getDevice", "bob", "phone")["platform"] == "simulator"
         assert [device["device"] for device in self.call("listDevices", "bob", limit=10)["devices"]] == ["phone"]
         assert self.call("listSessions", "bob") == {"sessions": [], "more": False}
+        assert self.call("listAllSessions", prefix="bob") == {"sessions": [], "more": False}
+        (bob,) = self.call("listUsers", prefix="bob", limit=1)["users"]
+        assert (bob["user"], bob["online"], bob["devices"]) == ("bob", False, 1)
         assert self.call("revokeReportKeys", "bob", "phone") is None
         assert self.call("revokeAllReportKeys", "bob") is None
         self.call("registerDevice", "ann", "tablet", "ann-tablet", **phone)
@@ -96,6 +99,7 @@ class Scenario:
     def rooms(self) -> None:
         made = self.call("createRoom", owner="ann", title="Books", members=["bob"], key="books")
         assert made["room"].startswith("group.") and made["version"] == 1
+        assert made["room"] in [room["room"] for room in self.call("listAllRooms", prefix="group.")["rooms"]]
         assert self.call("createRoom", owner="ann", title="Books", key="books")["duplicate"] is True
         assert self.call("updateRoom", made["room"], title="Good books", version=1)["version"] == 2
         with pytest.raises(ConflictError):
@@ -181,6 +185,7 @@ class Scenario:
         assert self.call("respond", push, "accept", user="bob")["action"] == "accept"
         with pytest.raises(ConflictError):
             self.call("retryPush", push)
+        assert self.call("retryPushes", user="bob") == {"pushes": [], "more": False}
         notified = self.call("notifyUser", "bob", {"title": "Shop", "body": "Your tea is on its way."}, from_="shop")
         assert notified["devices"][0]["device"] == "phone"
 

@@ -204,7 +204,7 @@ import Testing
       [
         (#""state":"lost""#, "/state"), (#""state":"""#, "/state"), (#""limit":0"#, "/limit"),
         (#""limit":101"#, "/limit"),
-        (#""after":"none""#, "/query/after"), (#""after":"\#(x(65))""#, "/after"), (#""user":"a b""#, "/user"),
+        (#""after":"none""#, "/after"), (#""after":"\#(x(65))""#, "/after"), (#""user":"a b""#, "/user"),
       ]
     ),
     (

@@ -330,6 +330,12 @@ extension Transaction {
     _ = try reader.rooms.members(of: [room], among: [bob.id])
     _ = try reader.rooms.relatedUsers(of: bob.id, among: [alice.id])
     _ = try reader.rooms.undecided()
+    _ = try reader.rooms.recentRooms(limit: 9)
+    for range in [NameRange(), NameRange(prefix: "t", after: "tea")] {
+      _ = try reader.rooms.rooms(in: range, limit: 9)
+      _ = try reader.people.users(in: range, limit: 9)
+      _ = try reader.people.onlineUsers(after: bob.id, in: range, limit: 9)
+    }
     _ = try reader.messages.undecided(in: room)
     _ = try reader.messages.page(room, after: 0, limit: 9)
     _ = try reader.messages.page(room, before: nil, limit: 9)
@@ -344,6 +350,7 @@ extension Transaction {
     _ = try reader.queue.jobs(limit: 9)
     for state in JobState.allCases {
       _ = try reader.queue.jobs(in: state, limit: 9)
+      _ = try reader.queue.jobs(in: state, note: "n", limit: 9)
       _ = try reader.queue.jobs(of: bob.id, in: state, after: reader.queue.position(of: ""), limit: 9)
     }
     _ = try reader.queue.jobs(in: .sent, after: JobPosition(number: 9), limit: 9)

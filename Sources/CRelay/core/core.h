@@ -5,7 +5,7 @@
  * The files of each header:
  *
  *   hub.h      the hub and its parts: hub.c (the loop), clock.c, alarm.c, timers.c, events.c, service.c,
- *              drain.c, returns.c, receipts.c, flush.c, stats.c, log.c
+ *              drain.c, returns.c, receipts.c, flush.c, list.c, stats.c, log.c
  *   frames.h   frames, and the outbox of a session
  *   rates.h    rate limits
  *   session.h  session.c, heartbeat.c, input.c, frozen.c

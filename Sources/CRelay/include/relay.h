@@ -345,6 +345,13 @@ uint32_t relay_session_confirm(relay_hub_t *hub, relay_id_t session);
  * these rooms. */
 size_t relay_session_rooms(const relay_hub_t *hub, relay_id_t session, relay_id_t *rooms, size_t max);
 bool relay_session_is_open(const relay_hub_t *hub, relay_id_t session);
+/* Writes the ids of open sessions, in a stable order, and returns their number. Visits at most `max` sessions
+ * behind `position`: the id of a session that may have ended, the result of an earlier call, or 0 for the
+ * first sessions. Sets `position` for the next call; 0: there are no more. A session that is open during all
+ * calls of a list is in it once. */
+size_t relay_sessions_after(const relay_hub_t *hub, relay_id_t *position, relay_id_t *sessions, size_t max);
+/* True if this hub has given the id to a session, which may have ended. */
+bool relay_session_has_existed(const relay_hub_t *hub, relay_id_t session);
 /* Copies the address of the client, or of the client behind a trusted proxy: an IPv4 address as IPv4-mapped,
  * or the /64 of an IPv6 address. Returns false if the session has ended. */
 bool relay_session_address(const relay_hub_t *hub, relay_id_t session, uint8_t address[16]);
@@ -506,6 +513,8 @@ void relay_room_configure(relay_hub_t *hub, relay_id_t room, unsigned flags, uin
 /* Returns the room of this name; 0: it is not in memory. */
 relay_id_t relay_room_named(const relay_hub_t *hub, const char *name);
 const char *relay_room_name(const relay_hub_t *hub, relay_id_t room);
+/* As relay_sessions_after(), for the rooms without RELAY_ROOM_STORED. */
+size_t relay_live_rooms_after(const relay_hub_t *hub, relay_id_t *position, relay_id_t *rooms, size_t max);
 const char *relay_room_epoch(const relay_hub_t *hub, relay_id_t room);
 /* Returns the seq of the newest message. */
 int64_t relay_room_seq(const relay_hub_t *hub, relay_id_t room);

@@ -59,7 +59,8 @@ package final class Holds {
     }
   }
 
-  private func decideAgain(_ users: [UserID], on core: isolated Core) async throws {
+  /// Decides the pushes of several users again.
+  package func decideAgain(_ users: [UserID], on core: isolated Core) async throws {
     try await withThrowingTaskGroup(of: Void.self) { tasks in
       for (index, user) in users.enumerated() {
         if index >= Self.maxAtOnce { try await tasks.next() }

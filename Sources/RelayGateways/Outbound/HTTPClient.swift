@@ -29,11 +29,12 @@ public struct HTTPClient: Sendable {
   ///   - timeout: The timeout of the connection and the answer together.
   /// - Throws: ``Failure``.
   public func send(
-    _ method: String, _ path: String, fields: [(name: String, value: String)] = [], timeout: Duration = .seconds(30)
+    _ method: String, _ path: String, fields: [(name: String, value: String)] = [], body: [UInt8] = [],
+    timeout: Duration = .seconds(30)
   ) async throws -> (status: Int, body: [UInt8]) {
     let connection = try connections(atMost: 1, timeout: timeout)
     defer { connection.close() }
-    return try await connection.send(method, path, fields: [("Connection", "close")] + fields)
+    return try await connection.send(method, path, fields: [("Connection", "close")] + fields, body: body)
   }
 
   /// Returns connections that open when requests need them, and stay open between requests.

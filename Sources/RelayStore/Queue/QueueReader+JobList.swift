@@ -9,9 +9,12 @@ public struct JobPosition: Sendable {
 
 extension QueueReader {
   /// A page of jobs, the newest first. Without conditions, the jobs of all users in all states.
-  /// - Parameter position: The position of the last job of the previous page. Is `nil` for the first page.
+  /// - Parameters:
+  ///   - note: The note of the job. Without a user or a state, SQLite may read all jobs for it.
+  ///   - position: The position of the last job of the previous page. Is `nil` for the first page.
   public func jobs(
-    of user: UserID? = nil, in state: JobState? = nil, after position: JobPosition? = nil, limit: Int
+    of user: UserID? = nil, in state: JobState? = nil, note: String? = nil, after position: JobPosition? = nil,
+    limit: Int
   ) throws -> [JobRecord] {
     var conditions = ["jobs.kind = 'push'"]
     var arguments: StatementArguments = []
@@ -22,6 +25,10 @@ extension QueueReader {
     if let state {
       conditions.append(Self.condition(on: state, isOfOne: user != nil))
       arguments += [state.rawValue]
+    }
+    if let note {
+      conditions.append("jobs.note = ?")
+      arguments += [note]
     }
     if let position {
       conditions.append("jobs.number < ?")

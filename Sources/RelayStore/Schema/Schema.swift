@@ -40,6 +40,8 @@ enum Schema {
   }
   /// A condition on a room's name: the room is deleted. An index on the name serves it.
   static func isDeleted(_ name: String) -> String { "\(name) >= '#' AND \(name) < '$'" }
+  /// The ranges of the names of all other rooms: each has a first name, and a text that is greater than all its names.
+  static let namedRooms = [("", "#"), ("$", "/"), ("0", "\u{7F}")]
 
   private static let installation = """
     -- One row. It is not replicated.

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-import Foundation
 import RelayProtocol
 
 /// A push in an answer of the relay, with only the members that the commands print.
@@ -23,14 +22,9 @@ struct PushStory: Decodable {
     let head = "\(id): \(user)'s \(device) (\(platform)), \(origin), \(state)\n\(summary)"
     let attempts = attempts.map { attempt in
       let parts = [attempt.status.map(String.init), attempt.reason, attempt.words].compactMap { $0 }
-      return "  \(Self.date(attempt.time.rawValue))  \(parts.isEmpty ? "taken" : parts.joined(separator: "  "))"
+      return "  \(TextTable.date(attempt.time.rawValue))  \(parts.isEmpty ? "taken" : parts.joined(separator: "  "))"
     }
     return ([head] + (attempts.isEmpty ? [] : ["Attempts:"] + attempts)).joined(separator: "\n")
-  }
-
-  /// - Parameter time: Milliseconds since 1970.
-  static func date(_ time: Int64) -> String {
-    Date(timeIntervalSince1970: Double(time) / 1000).formatted(.iso8601)
   }
 }
 
@@ -39,26 +33,13 @@ struct PushPage: Decodable {
   var more: Bool
 }
 
-/// Pushes in columns.
-struct PushTable {
-  private let rows: [[String]]
-
+extension TextTable {
+  /// Pushes in columns.
   init(_ pushes: [PushStory]) {
-    rows =
-      [["ID", "CREATED", "STATE", "USER", "DEVICE", "MESSAGE", "NOTE"]]
-      + pushes.map { push in
-        [
-          push.id, PushStory.date(push.created), push.state, push.user, push.device, push.origin, push.note ?? "",
-        ]
-      }
-  }
-
-  /// The names of the columns in the first line, and then one line for each push.
-  var text: String {
-    let widths = (0..<7).map { column in rows.map { $0[column].count }.max() ?? 0 }
-    return rows.map { row in
-      let cells = zip(row, widths).map { $0.padding(toLength: $1, withPad: " ", startingAt: 0) }
-      return cells.joined(separator: "  ").replacing(#/ +$/#, with: "") + "\n"
-    }.joined()
+    self.init(
+      ["ID", "CREATED", "STATE", "USER", "DEVICE", "MESSAGE", "NOTE"],
+      pushes.map { push in
+        [push.id, Self.date(push.created), push.state, push.user, push.device, push.origin, push.note ?? ""]
+      })
   }
 }

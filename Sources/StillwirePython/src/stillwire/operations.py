@@ -15,6 +15,40 @@ class Operations(ABC):
     @abstractmethod
     def _send(self, request: Request) -> Any: ...
 
+    def list_all_rooms(
+        self,
+        *,
+        prefix: str | None = None,
+        recent: bool | None = None,
+        after: str | None = None,
+        limit: int | None = None,
+    ) -> types.ListAllRoomsResult:
+        """List all rooms.
+
+        The list has the stored rooms, and the rooms that store nothing while they have members. It is sorted
+        by name, so a room that exists from the first page to the last is in exactly one page. A room that is
+        created or deleted meanwhile may be missing. With `recent` the answer is the only page, and `more` is
+        False. In a cluster the leader answers.
+
+        Args:
+            prefix: Only rooms whose names begin with this text.
+            recent: True: only the stored rooms with the newest messages, the newest first. Not together with
+                `prefix` or `after`.
+            after: The last room of the page before.
+            limit: The maximum number of entries of the page.
+
+        Returns:
+            A page of the rooms.
+        """
+        result: types.ListAllRoomsResult = self._send(
+            Request(
+                "GET",
+                "/v1/rooms",
+                query={"prefix": prefix, "recent": recent, "after": after, "limit": limit},
+            )
+        )
+        return result
+
     def create_room(
         self,
         *,
@@ -1208,6 +1242,73 @@ class Operations(ABC):
         )
         return result
 
+    def list_users(
+        self,
+        *,
+        prefix: str | None = None,
+        online: bool | None = None,
+        after: str | None = None,
+        limit: int | None = None,
+    ) -> types.ListUsersResult:
+        """List users.
+
+        The list has the users who have connected, have a device or were ever a member. It is sorted by name,
+        so a user who exists from the first page to the last is in exactly one page. With `online` the list
+        has the users whom the store knows as online, in the order in which the relay has first seen them. The
+        store follows within about a second, and `online` of an entry is the present state. In a cluster the
+        leader answers.
+
+        Args:
+            prefix: Only users whose names begin with this text.
+            online: True: only users who are online.
+            after: The last user of the page before.
+            limit: The maximum number of entries of the page.
+
+        Returns:
+            A page of the users.
+        """
+        result: types.ListUsersResult = self._send(
+            Request(
+                "GET",
+                "/v1/users",
+                query={"prefix": prefix, "online": online, "after": after, "limit": limit},
+            )
+        )
+        return result
+
+    def list_all_sessions(
+        self,
+        *,
+        prefix: str | None = None,
+        room: str | None = None,
+        after: str | None = None,
+        limit: int | None = None,
+    ) -> types.ListAllSessionsResult:
+        """List the open sessions of all users.
+
+        The order of the list is stable: a session that is open from the first page to the last is in exactly
+        one page. A session that opens or ends meanwhile may be missing. After a restart of the relay, begin
+        with the first page again. The relay keeps no addresses of clients. In a cluster the leader has all
+        sessions, and answers.
+
+        Args:
+            prefix: Only sessions of users whose names begin with this text.
+            room: Only sessions that have joined this room.
+            after: The last session of the page before.
+            limit: The maximum number of entries of the page.
+
+        Returns:
+            A page of the sessions.
+        """
+        result: types.ListAllSessionsResult = self._send(
+            Request(
+                "GET",
+                "/v1/sessions",
+                query={"prefix": prefix, "room": room, "after": after, "limit": limit},
+            )
+        )
+        return result
+
     def set_profile(
         self,
         user: str,
@@ -1999,6 +2100,7 @@ class Operations(ABC):
         *,
         state: types.PushState | None = None,
         user: str | None = None,
+        note: str | None = None,
         after: str | None = None,
         limit: int | None = None,
     ) -> types.ListPushesResult:
@@ -2010,6 +2112,8 @@ class Operations(ABC):
         Args:
             state: Only pushes in this state. `dead` are dead letters: a gateway refused them permanently.
             user: Only pushes to this user.
+            note: Only dead letters with this `note`, such as `DeviceTokenNotForTopic`. Needs the state
+                `dead`.
             after: Only pushes older than this push, which is the last push of the page before.
             limit: Maximum number of pushes.
 
@@ -2020,7 +2124,43 @@ class Operations(ABC):
             Request(
                 "GET",
                 "/v1/pushes",
-                query={"state": state, "user": user, "after": after, "limit": limit},
+                query={"state": state, "user": user, "note": note, "after": after, "limit": limit},
+            )
+        )
+        return result
+
+    def retry_pushes(
+        self,
+        *,
+        user: str | None | Omitted = OMITTED,
+        note: str | None | Omitted = OMITTED,
+        after: str | None | Omitted = OMITTED,
+        limit: int | None | Omitted = OMITTED,
+    ) -> types.RetryPushesResult:
+        """Retry dead letters.
+
+        The relay decides each push again, as if all waits had ended, the newest push first. It may hold a
+        push, or cancel it because the message was read meanwhile. The answer lists the dead letters of one
+        page in this order. For the next page, `after` is the last push of the answer. Pushes to one device
+        may arrive as one digest. The audit log has an entry for each push that the relay retries, as for a
+        retry of one push.
+
+        Args:
+            user: Only pushes to this user.
+            note: Only dead letters with this `note`, such as `DeviceTokenNotForTopic`.
+            after: Only pushes older than this push, which is the last push of the page before.
+            limit: Maximum number of dead letters.
+
+        Returns:
+            The pushes of the page.
+        """
+        result: types.RetryPushesResult = self._send(
+            Request(
+                "POST",
+                "/v1/pushes/retry",
+                body={
+                    "user": user, "note": note, "after": after, "limit": limit,
+                },
             )
         )
         return result
@@ -2451,6 +2591,40 @@ class AsyncOperations(ABC):
 
     @abstractmethod
     async def _send(self, request: Request) -> Any: ...
+
+    async def list_all_rooms(
+        self,
+        *,
+        prefix: str | None = None,
+        recent: bool | None = None,
+        after: str | None = None,
+        limit: int | None = None,
+    ) -> types.ListAllRoomsResult:
+        """List all rooms.
+
+        The list has the stored rooms, and the rooms that store nothing while they have members. It is sorted
+        by name, so a room that exists from the first page to the last is in exactly one page. A room that is
+        created or deleted meanwhile may be missing. With `recent` the answer is the only page, and `more` is
+        False. In a cluster the leader answers.
+
+        Args:
+            prefix: Only rooms whose names begin with this text.
+            recent: True: only the stored rooms with the newest messages, the newest first. Not together with
+                `prefix` or `after`.
+            after: The last room of the page before.
+            limit: The maximum number of entries of the page.
+
+        Returns:
+            A page of the rooms.
+        """
+        result: types.ListAllRoomsResult = await self._send(
+            Request(
+                "GET",
+                "/v1/rooms",
+                query={"prefix": prefix, "recent": recent, "after": after, "limit": limit},
+            )
+        )
+        return result
 
     async def create_room(
         self,
@@ -3645,6 +3819,73 @@ class AsyncOperations(ABC):
         )
         return result
 
+    async def list_users(
+        self,
+        *,
+        prefix: str | None = None,
+        online: bool | None = None,
+        after: str | None = None,
+        limit: int | None = None,
+    ) -> types.ListUsersResult:
+        """List users.
+
+        The list has the users who have connected, have a device or were ever a member. It is sorted by name,
+        so a user who exists from the first page to the last is in exactly one page. With `online` the list
+        has the users whom the store knows as online, in the order in which the relay has first seen them. The
+        store follows within about a second, and `online` of an entry is the present state. In a cluster the
+        leader answers.
+
+        Args:
+            prefix: Only users whose names begin with this text.
+            online: True: only users who are online.
+            after: The last user of the page before.
+            limit: The maximum number of entries of the page.
+
+        Returns:
+            A page of the users.
+        """
+        result: types.ListUsersResult = await self._send(
+            Request(
+                "GET",
+                "/v1/users",
+                query={"prefix": prefix, "online": online, "after": after, "limit": limit},
+            )
+        )
+        return result
+
+    async def list_all_sessions(
+        self,
+        *,
+        prefix: str | None = None,
+        room: str | None = None,
+        after: str | None = None,
+        limit: int | None = None,
+    ) -> types.ListAllSessionsResult:
+        """List the open sessions of all users.
+
+        The order of the list is stable: a session that is open from the first page to the last is in exactly
+        one page. A session that opens or ends meanwhile may be missing. After a restart of the relay, begin
+        with the first page again. The relay keeps no addresses of clients. In a cluster the leader has all
+        sessions, and answers.
+
+        Args:
+            prefix: Only sessions of users whose names begin with this text.
+            room: Only sessions that have joined this room.
+            after: The last session of the page before.
+            limit: The maximum number of entries of the page.
+
+        Returns:
+            A page of the sessions.
+        """
+        result: types.ListAllSessionsResult = await self._send(
+            Request(
+                "GET",
+                "/v1/sessions",
+                query={"prefix": prefix, "room": room, "after": after, "limit": limit},
+            )
+        )
+        return result
+
     async def set_profile(
         self,
         user: str,
@@ -4436,6 +4677,7 @@ class AsyncOperations(ABC):
         *,
         state: types.PushState | None = None,
         user: str | None = None,
+        note: str | None = None,
         after: str | None = None,
         limit: int | None = None,
     ) -> types.ListPushesResult:
@@ -4447,6 +4689,8 @@ class AsyncOperations(ABC):
         Args:
             state: Only pushes in this state. `dead` are dead letters: a gateway refused them permanently.
             user: Only pushes to this user.
+            note: Only dead letters with this `note`, such as `DeviceTokenNotForTopic`. Needs the state
+                `dead`.
             after: Only pushes older than this push, which is the last push of the page before.
             limit: Maximum number of pushes.
 
@@ -4457,7 +4701,43 @@ class AsyncOperations(ABC):
             Request(
                 "GET",
                 "/v1/pushes",
-                query={"state": state, "user": user, "after": after, "limit": limit},
+                query={"state": state, "user": user, "note": note, "after": after, "limit": limit},
+            )
+        )
+        return result
+
+    async def retry_pushes(
+        self,
+        *,
+        user: str | None | Omitted = OMITTED,
+        note: str | None | Omitted = OMITTED,
+        after: str | None | Omitted = OMITTED,
+        limit: int | None | Omitted = OMITTED,
+    ) -> types.RetryPushesResult:
+        """Retry dead letters.
+
+        The relay decides each push again, as if all waits had ended, the newest push first. It may hold a
+        push, or cancel it because the message was read meanwhile. The answer lists the dead letters of one
+        page in this order. For the next page, `after` is the last push of the answer. Pushes to one device
+        may arrive as one digest. The audit log has an entry for each push that the relay retries, as for a
+        retry of one push.
+
+        Args:
+            user: Only pushes to this user.
+            note: Only dead letters with this `note`, such as `DeviceTokenNotForTopic`.
+            after: Only pushes older than this push, which is the last push of the page before.
+            limit: Maximum number of dead letters.
+
+        Returns:
+            The pushes of the page.
+        """
+        result: types.RetryPushesResult = await self._send(
+            Request(
+                "POST",
+                "/v1/pushes/retry",
+                body={
+                    "user": user, "note": note, "after": after, "limit": limit,
+                },
             )
         )
         return result

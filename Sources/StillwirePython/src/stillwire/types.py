@@ -80,6 +80,28 @@ ErrorCode: TypeAlias = Literal[
 
 
 @final
+class ListAllRoomsResult(TypedDict):
+    rooms: list[ListedRoom]
+    more: bool
+    """True if a later page has more."""
+
+
+@final
+class ListedRoom(TypedDict):
+    room: str
+    kind: RoomKind
+    title: NotRequired[str]
+    seq: int
+    """The newest message. 0: there is none yet."""
+    members: int
+    """The number of members."""
+    sessions: int
+    """The number of sessions that have joined it."""
+    stored: bool
+    """True if the room stores messages and members."""
+
+
+@final
 class CreatedRoom(TypedDict):
     room: str
     kind: RoomKind
@@ -680,6 +702,55 @@ class SetStatusResult(TypedDict):
 
 
 @final
+class ListUsersResult(TypedDict):
+    users: list[ListedUser]
+    more: bool
+    """True if a later page has more."""
+
+
+@final
+class ListedUser(TypedDict):
+    user: str
+    name: NotRequired[str]
+    """The name that other users see."""
+    online: bool
+    lastSeen: NotRequired[int]
+    """The time at which the relay has last seen the user. Absent while the user is online, and for a user whom
+    it has never seen.
+    """
+    sessions: int
+    """The number of open sessions."""
+    devices: int
+    """The number of registered devices."""
+    suspended: NotRequired[bool]
+    """True: the user is suspended. Absent otherwise."""
+
+
+@final
+class ListAllSessionsResult(TypedDict):
+    sessions: list[Session]
+    more: bool
+    """True if a later page has more."""
+
+
+@final
+class Session(TypedDict):
+    user: str
+    session: str
+    """The id, as in `welcome`."""
+    device: NotRequired[str]
+    since: int
+    """The time of the `hello`, in whole seconds."""
+    activity: Activity
+    expires: NotRequired[int]
+    """The time at which the relay closes the session unless it gets a newer token: `tokens.grace` after the end
+    of its token.
+    """
+    rooms: int
+    """The number of rooms that it has joined."""
+
+
+@final
 class Profile(TypedDict):
     user: str
     name: NotRequired[str]
@@ -837,22 +908,6 @@ class ListSessionsResult(TypedDict):
     sessions: list[Session]
     more: bool
     """True if a later page has more."""
-
-
-@final
-class Session(TypedDict):
-    session: str
-    """The id, as in `welcome`."""
-    device: NotRequired[str]
-    since: int
-    """The time of the `hello`, in whole seconds."""
-    activity: Activity
-    expires: NotRequired[int]
-    """The time at which the relay closes the session unless it gets a newer token: `tokens.grace` after the end
-    of its token.
-    """
-    rooms: int
-    """The number of rooms that it has joined."""
 
 
 @final
@@ -1346,6 +1401,24 @@ class PushExplanation(TypedDict):
 
     decision: Decision
     facts: Facts
+
+
+@final
+class RetryPushesResult(TypedDict):
+    pushes: list[RetriedPush]
+    more: bool
+    """True if older dead letters exist."""
+
+
+@final
+class RetriedPush(TypedDict):
+    id: str
+    """The id of the push."""
+    retried: bool
+    reason: NotRequired[str]
+    """The reason why the relay does not retry the push: it has expired, or its device or its message no longer
+    exists. The push stays a dead letter.
+    """
 
 
 @final

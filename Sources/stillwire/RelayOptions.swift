@@ -18,22 +18,21 @@ struct RelayOptions: ParsableArguments {
 
   /// Sends a request, and returns the body of the answer. If the relay does not answer, or answers with an error, prints
   /// the error in one line and throws ``ExitCode``.
-  func send(_ method: String, _ path: String) async throws -> [UInt8] {
+  /// - Parameter body: JSON. Is empty for a request without a body.
+  func send(_ method: String, _ path: String, body: [UInt8] = []) async throws -> [UInt8] {
     do {
-      let fields = try key.map { [try APIKeys.authorization($0)] } ?? []
-      guard let client = HTTPClient(url: url) else { throw StartupError("--url \(url) is not an http or https URL") }
-      let answer: (status: Int, body: [UInt8])
-      do {
-        answer = try await client.send(method, path, fields: fields)
-      } catch {
-        throw StartupError("\(url) does not answer: \(error)")
-      }
-      guard (200..<300).contains(answer.status) else {
-        throw StartupError(Problem.words(of: answer.body) ?? "\(url) answers with status \(answer.status)")
-      }
-      return answer.body
+      return try await client.answer(method, path, body: body)
     } catch {
       throw ExitCode.failure(error)
+    }
+  }
+
+  /// Throws ``StartupError`` if the key cannot be read, or the URL is wrong.
+  var client: RelayClient {
+    get throws {
+      let fields = try key.map { [try APIKeys.authorization($0)] } ?? []
+      guard let client = HTTPClient(url: url) else { throw StartupError("--url \(url) is not an http or https URL") }
+      return RelayClient(url: url, client: client, fields: fields)
     }
   }
 
@@ -45,6 +44,12 @@ struct RelayOptions: ParsableArguments {
         ProcessInfo.processInfo.environment["STILLWIRE_API_KEY"]
       }
     }
+  }
+
+  /// Reads a list. The query has the parameters that are set.
+  func list(_ path: String, _ query: [(name: String, value: String?)]) async throws -> [UInt8] {
+    let arguments = query.compactMap { name, value in value.map { "\(name)=\(Self.escaped($0))" } }
+    return try await send("GET", "\(path)?\(arguments.joined(separator: "&"))")
   }
 
   /// Percent-encodes text for a path or a query.
@@ -66,6 +71,31 @@ struct RelayOptions: ParsableArguments {
 
   static func print(_ json: [UInt8]) throws {
     try FileHandle.standardOutput.write(contentsOf: Data(json + [0x0A]))
+  }
+}
+
+/// Sends requests to a relay.
+struct RelayClient: Sendable {
+  let url: String
+  fileprivate let client: HTTPClient
+  /// The header fields with the API key.
+  fileprivate let fields: [(name: String, value: String)]
+
+  /// Sends a request, and returns the body of the answer. Throws ``StartupError`` if the relay does not answer, or
+  /// answers with an error.
+  /// - Parameter body: JSON. Is empty for a request without a body.
+  func answer(_ method: String, _ path: String, body: [UInt8] = []) async throws -> [UInt8] {
+    let answer: (status: Int, body: [UInt8])
+    let type = body.isEmpty ? [] : [("Content-Type", "application/json")]
+    do {
+      answer = try await client.send(method, path, fields: fields + type, body: body)
+    } catch {
+      throw StartupError("\(url) does not answer: \(error)")
+    }
+    guard (200..<300).contains(answer.status) else {
+      throw StartupError(Problem.words(of: answer.body) ?? "\(url) answers with status \(answer.status)")
+    }
+    return answer.body
   }
 }
 
