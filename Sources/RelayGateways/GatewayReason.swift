@@ -62,15 +62,13 @@ public enum GatewayReason: String, Sendable, CaseIterable {
   /// True if the service itself fails, so that other pushes fail as well.
   public var isOutage: Bool {
     switch self {
-    case .addressRefused, .connectFailed, .connectionLost, .internalServerError, .serviceUnavailable, .shutdown,
-      .timeout:
-      true
-    default: false
+    case .internalServerError, .serviceUnavailable, .shutdown: true
+    default: Self.unreachable.contains(self)
     }
   }
 
-  /// The reasons for which ``isOutage`` is true.
-  public static let outages = allCases.filter(\.isOutage)
+  /// The reasons without an answer of the service, which therefore has not asked for a wait.
+  public static let unreachable: Set<Self> = [.addressRefused, .connectFailed, .connectionLost, .timeout]
 
   /// - Parameter words: The reason in the service's answer.
   init(words: String?) { self = words.flatMap(Self.init(rawValue:)) ?? .other }

@@ -34,7 +34,7 @@ extension HTTPService {
       .counter, by: "result", [("forgotten", pushes.forgotten), ("kept", pushes.kept)])
     text.gauge(
       "stillwire_failing_push_services",
-      "Push services that fail, by app or origin. The relay tries their pushes again.",
+      "Push services that fail. The relay tries their pushes again.",
       core.relay.worker.serviceOutages.count)
     text.gauge(
       "stillwire_forgetting_paused_apps", "Apps for which forgetting rejected tokens is paused.",

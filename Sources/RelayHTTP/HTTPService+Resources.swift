@@ -84,6 +84,7 @@ extension HTTPService {
             list.object {
               $0["platform"] = outage.platform.rawValue
               $0["app"] = outage.app
+              $0["environment"] = outage.environment?.rawValue
               $0["origin"] = outage.origin
               $0["reason"] = outage.reason.rawValue
               $0["cause"] = outage.cause

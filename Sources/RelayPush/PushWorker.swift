@@ -29,7 +29,9 @@ package actor PushWorker {
   let forgettingPauses = Mutex<[String: ContinuousClock.Instant]>([:])
   private let outages = Mutex(ServiceOutages())
   /// The push services that fail, by the time of their first failure. Safe to call from any thread.
-  package nonisolated var serviceOutages: [ServiceOutage] { outages.withLock(\.all) }
+  package nonisolated var serviceOutages: [ServiceOutage] { outages.withLock { $0.current(at: instant()) } }
+  /// The lanes whose waiting pushes must be sent now.
+  private var revivals: Set<Lane> = []
   /// Limits the log lines about pushes that failed for good.
   private var deadPause = LogPause()
   /// The pushes that failed for good since the last line about them.
@@ -107,8 +109,6 @@ package actor PushWorker {
     wake()
     await withDiscardingTaskGroup { tasks in
       for await _ in wakes {
-        let now = instant()
-        for lane in outages.withLock({ $0.probes(at: now) }) { _ = await retryNow(lane, limit: 1) }
         var hasClaimed = false
         let result = await claimDue { claim in
           hasClaimed = true
@@ -160,6 +160,7 @@ package actor PushWorker {
 
   /// Claims groups of jobs until no job is due, except in lanes that are full. A lane is a queue with limited capacity.
   private func claimDue(_ begin: (Claim) -> Void) async -> ClaimResult {
+    await retryWaiting()
     var result = ClaimResult.some
     while !Task.isCancelled, result == .some { result = await claimGroup(begin) }
     return result
@@ -322,15 +323,16 @@ package actor PushWorker {
   ) async -> PushOutcome {
     guard await ownsClaims() else { return .paused(.zero, .cancelled) }
     let outcome = await gateway.send(push, to: device, noting: attempts)
-    await observe(outcome, cause: attempts.attempts.last?.words, of: device)
+    observe(outcome, attempts.attempts.last, of: device)
     return outcome
   }
 
   /// Logs the beginning and the end of a service's outage. After the end, the pushes that wait for their next attempt
   /// are sent.
-  private func observe(_ outcome: PushOutcome, cause: String?, of device: Device) async {
+  private func observe(_ outcome: PushOutcome, _ attempt: PushAttempt?, of device: Device) {
+    guard let sign = ServiceOutages.Sign(outcome, status: attempt?.status, cause: attempt?.words) else { return }
     let (time, now) = (now(), instant())
-    let (event, hasEnded) = outages.withLock { $0.observe(outcome, cause: cause, of: device, at: time, now) }
+    let (event, revives) = outages.withLock { $0.observe(sign, of: device, at: time, now) }
     switch event {
     case .begins(let outage):
       log.warning("a push service fails; the relay tries its pushes again", metadata: outage.metadata)
@@ -340,16 +342,29 @@ package actor PushWorker {
         metadata: outage.metadata.merging(["after": "\(time - outage.since)"]) { $1 })
     case nil: break
     }
-    guard hasEnded else { return }
-    while await retryNow(Lane(of: device)) {}
+    guard revives else { return }
+    revivals.insert(Lane(of: device))
     wake()
   }
 
-  /// Makes pushes of a lane due that wait because its service failed.
-  /// - Returns: True if more may wait.
-  private func retryNow(_ lane: Lane, limit: Int = PushQueue.maxRetriedNow) async -> Bool {
-    let reasons = GatewayReason.outages.map(\.rawValue)
-    return await record("retry") { try $0.queue.retryNow(lane, after: reasons, limit: limit) } ?? false
+  /// Makes pushes due that wait because their service failed: one for each probe, and a slice of each lane whose service
+  /// works again.
+  private func retryWaiting() async {
+    let now = instant()
+    for lane in outages.withLock({ $0.probes(at: now) }) { _ = await retryNow(lane, limit: 1) }
+    for lane in revivals {
+      switch await retryNow(lane, limit: PushQueue.maxRetriedNow) {
+      case true?: wake()  // Other works are stored between two slices.
+      case false?: revivals.remove(lane)
+      case nil: break  // The worker tries again after the pause of a failed claim.
+      }
+    }
+  }
+
+  /// - Returns: True if more may wait. Is `nil` when the store is not available.
+  private func retryNow(_ lane: Lane, limit: Int) async -> Bool? {
+    let reasons = GatewayReason.unreachable.map(\.rawValue)
+    return try? await store.write(rows: 2 * limit) { try $0.queue.retryNow(lane, after: reasons, limit: limit) }
   }
 
   /// Logs a push that failed for good, except when its device is gone: that is the usual end of an app.
@@ -391,7 +406,8 @@ package actor PushWorker {
     let first = await send(push, claim.device, gateway, noting: attempts)
     let after: Duration?
     var wasTried = true
-    switch await sendShorter(&push, after: first, claim.device, gateway, noting: attempts) {
+    let outcome = await sendShorter(&push, after: first, claim.device, gateway, noting: attempts)
+    switch outcome {
     case .sent:
       var claim = claim
       claim.removals = push.carried
@@ -410,7 +426,9 @@ package actor PushWorker {
       after: claim.attempts, retryAfter: after, now: now(), expires: created(claim) + Self.lifetime(of: claim),
       using: &generator)
     guard let due else { return await endUpdate(claim) }
-    await record("update") { [wasTried] in try $0.updates.retry(claim.id, due: due, wasTried: wasTried) }
+    await record("update") { [wasTried] in
+      try $0.updates.retry(claim.id, due: due, note: outcome.reason?.rawValue, wasTried: wasTried)
+    }
   }
 
   /// The time for which an update is retried. A removal is retried for as long as it is open, because the phone still

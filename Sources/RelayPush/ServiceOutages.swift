@@ -9,6 +9,8 @@ package struct ServiceOutage: Equatable, Sendable {
   package let platform: Platform
   /// The app whose pushes wait. Is `nil` for devices without one.
   package let app: String?
+  /// Is `nil` unless the device has registered one.
+  package let environment: PushEnvironment?
   /// The origin of a browser's push service. Is `nil` for other services.
   package let origin: String?
   package let reason: GatewayReason
@@ -18,103 +20,144 @@ package struct ServiceOutage: Equatable, Sendable {
   package let since: Timestamp
 
   package init(of device: Device, _ reason: GatewayReason, cause: String?, since: Timestamp) {
-    (platform, app, self.reason, self.cause, self.since) = (device.platform, device.app, reason, cause, since)
-    origin = device.platform == .webpush ? Self.origin(of: device.token) : nil
-  }
-
-  /// - Parameter token: A subscription, which begins with its endpoint.
-  private static func origin(of token: String) -> String {
-    token.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false).prefix(3).joined(separator: "/")
+    (platform, app, environment) = (device.platform, device.app, device.environment)
+    (self.reason, self.cause, self.since) = (reason, cause, since)
+    origin = device.origin
   }
 
   var metadata: Logger.Metadata {
     var metadata: Logger.Metadata = ["platform": "\(platform.rawValue)", "reason": "\(reason.rawValue)"]
     metadata["app"] = app.map { "\($0)" }
+    metadata["environment"] = environment.map { "\($0.rawValue)" }
     metadata["origin"] = origin.map { "\($0)" }
     metadata["cause"] = cause.map { "\($0)" }
     return metadata
   }
 }
 
-/// Decides from the outcomes of pushes which push services fail. Pure.
+extension Device {
+  /// The origin of a browser's push service: its subscription begins with the endpoint.
+  fileprivate var origin: String? {
+    guard platform == .webpush else { return nil }
+    return token.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false).prefix(3).joined(separator: "/")
+  }
+}
+
+/// Decides from the attempts at pushes which push services fail. Pure.
 ///
 /// A service fails from the first push that it did not answer, or answered with an error of its own, to the next answer
-/// to a push, which may be a refusal. The number of lanes bounds the list.
+/// of another kind. Clients choose the push services of browsers. Such a service counts only after it has answered in
+/// this run, so that nobody can invent one that fails.
 struct ServiceOutages {
-  /// The least time between two warnings about a service that fails again and again.
+  /// The least time between two warnings about a service that fails again and again, and between two ends after which
+  /// its waiting pushes are sent at once.
   static let pause = Duration.seconds(60)
-  /// The least time from an attempt to a probe: a push that waits for its next attempt is then sent at once, because
+  /// The least time from a failure to a probe: a push that waits for its next attempt is then sent at once, because
   /// something new is due.
   static let probePause = Duration.seconds(5)
+  /// The time after its last failure for which a service counts as failing. Longer than the longest delay of a retry, so
+  /// that only a service to which no push waits is forgotten.
+  static let memory = Duration.seconds(20 * 60)
+  /// The maximum number of services in the list. Further ones do not count.
+  static let maxServices = 512
 
   enum Event: Equatable {
     case begins(ServiceOutage)
     case ends(ServiceOutage)
   }
 
+  /// The last attempt at a push, as far as it shows whether the service works.
+  enum Sign: Equatable {
+    case works
+    case fails(GatewayReason, cause: String?)
+
+    /// - Parameter status: The HTTP status of the last attempt. Is `nil` without an answer.
+    init?(_ outcome: PushOutcome, status: Int?, cause: String?) {
+      switch outcome {
+      case .sent: self = .works
+      case .retry(_, let reason, _) where reason.isOutage: self = .fails(reason, cause: cause)
+      default:
+        guard let status, status < 500 else { return nil }
+        self = .works
+      }
+    }
+  }
+
+  private struct Service: Hashable {
+    let lane: Lane
+    /// A lane may have the browsers' push services of several origins.
+    let origin: String?
+  }
+
   private struct Entry {
     /// Is `nil` while the service works.
     var outage: ServiceOutage?
-    /// The time of the last failure or probe.
-    var tried: ContinuousClock.Instant?
+    var failed: ContinuousClock.Instant?
+    var probed: ContinuousClock.Instant?
     /// True if the outage was announced.
     var isAnnounced = false
     /// The time of the last announcement.
     var announced: ContinuousClock.Instant?
+    /// The time of the last end after which the waiting pushes were sent.
+    var revived: ContinuousClock.Instant?
   }
 
-  private var entries: [Lane: Entry] = [:]
+  private var entries: [Service: Entry] = [:]
 
-  /// The services that fail, by the time of their first failure.
-  var all: [ServiceOutage] { entries.values.compactMap(\.outage).sorted { $0.since < $1.since } }
+  /// The services that fail, by the time of their first failure. Forgets services without a failure in ``memory``.
+  mutating func current(at now: ContinuousClock.Instant) -> [ServiceOutage] {
+    for (service, entry) in entries where entry.outage != nil {
+      if let failed = entry.failed, now - failed > Self.memory { entries[service]?.outage = nil }
+    }
+    return entries.values.compactMap(\.outage).sorted { $0.since < $1.since }
+  }
 
-  /// Records the outcome of a push.
+  /// Records an attempt.
   /// - Parameters:
-  ///   - cause: The words about the last attempt.
   ///   - time: The wall clock.
   ///   - now: The clock of pauses.
-  /// - Returns: The event to announce, if there is one, and true if an outage has ended, announced or not. The first
-  ///   answer of a service counts as such an end, because the outage may have begun in an earlier run.
+  /// - Returns: The event to announce, if there is one. `revives`: true if the pushes of the lane that wait for a retry
+  ///   must be sent now. This is so at the end of an outage, and at the first answer in a run, because an outage may have
+  ///   begun in an earlier run.
   mutating func observe(
-    _ outcome: PushOutcome, cause: String?, of device: Device, at time: Timestamp, _ now: ContinuousClock.Instant
-  ) -> (event: Event?, hasEnded: Bool) {
+    _ sign: Sign, of device: Device, at time: Timestamp, _ now: ContinuousClock.Instant
+  ) -> (event: Event?, revives: Bool) {
     // A simulated phone that is switched off is no failure of a service.
-    guard device.platform != .simulator, let answers = outcome.showsAnswer else { return (nil, false) }
-    let lane = Lane(of: device)
-    if answers, let entry = entries[lane], entry.outage == nil { return (nil, false) }
-    var entry = entries[lane, default: Entry()]
-    defer { entries[lane] = entry }
-    if answers {
+    guard device.platform != .simulator else { return (nil, false) }
+    let service = Service(lane: Lane(of: device), origin: device.origin)
+    let known = entries[service]
+    switch sign {
+    case .works:
+      guard known?.outage != nil || known == nil && entries.count < Self.maxServices else { return (nil, false) }
+      var entry = known ?? Entry()
       let ended = entry.isAnnounced ? entry.outage : nil
       (entry.outage, entry.isAnnounced) = (nil, false)
-      return (ended.map(Event.ends), true)
+      let revives = entry.revived.map { now - $0 >= Self.pause } ?? true
+      if revives { entry.revived = now }
+      entries[service] = entry
+      return (ended.map(Event.ends), revives)
+    case .fails(let reason, let cause):
+      guard known != nil || device.platform != .webpush && entries.count < Self.maxServices else { return (nil, false) }
+      var entry = known ?? Entry()
+      defer { entries[service] = entry }
+      let outage = entry.outage ?? ServiceOutage(of: device, reason, cause: cause, since: time)
+      if entry.outage == nil { entry.isAnnounced = false }
+      (entry.outage, entry.failed) = (outage, now)
+      guard !entry.isAnnounced, entry.announced.map({ now - $0 >= Self.pause }) ?? true else { return (nil, false) }
+      (entry.isAnnounced, entry.announced) = (true, now)
+      return (.begins(outage), false)
     }
-    entry.tried = now
-    let outage = entry.outage ?? ServiceOutage(of: device, outcome.reason ?? .other, cause: cause, since: time)
-    entry.outage = outage
-    guard !entry.isAnnounced, entry.announced.map({ now - $0 >= Self.pause }) ?? true else { return (nil, false) }
-    (entry.isAnnounced, entry.announced) = (true, now)
-    return (.begins(outage), false)
   }
 
   /// The lanes of failing services to which one waiting push must be sent now. Call it when new pushes may be due.
-  mutating func probes(at now: ContinuousClock.Instant) -> [Lane] {
-    let lanes = entries.compactMap { lane, entry in
-      entry.outage != nil && entry.tried.map { now - $0 >= Self.probePause } ?? true ? lane : nil
+  mutating func probes(at now: ContinuousClock.Instant) -> Set<Lane> {
+    var lanes: Set<Lane> = []
+    for (service, entry) in entries where entry.outage != nil {
+      let last = [entry.failed, entry.probed].compactMap { $0 }.max()
+      guard last.map({ now - $0 >= Self.probePause }) ?? true else { continue }
+      entries[service]?.probed = now
+      lanes.insert(service.lane)
     }
-    for lane in lanes { entries[lane]?.tried = now }
     return lanes
-  }
-}
-
-extension PushOutcome {
-  /// True if the service works: it has answered this push. False if it fails. Is `nil` if the outcome does not show it.
-  fileprivate var showsAnswer: Bool? {
-    switch self {
-    case .sent, .tooLarge, .forgetDevice: true
-    // The relay itself ends such pushes, too.
-    case .paused, .dead: nil
-    case .retry(_, let reason, _): reason.isOutage ? false : nil
-    }
   }
 }

@@ -255,9 +255,22 @@ import Testing
       #expect(try await count(.retrying) == 6)
       #expect(worker.serviceOutages.map(\.reason) == [.connectFailed])
       #expect(log.texts == ["a push service fails; the relay tries its pushes again"])
-      // One push is due again, and arrives. The others follow it without a wait.
+      // The delays of retries become long.
+      for _ in 1...8 {
+        clock.advance(.seconds(1_000))
+        await worker.workOff()
+      }
+      // After 5 s something new is due: one push is tried as a probe, and then waits again.
+      clock.advance(.seconds(4))
+      await worker.workOff()
+      let tried = gateway.sent.count
+      clock.advance(.seconds(1))
+      await worker.workOff()
+      #expect(gateway.sent.count == tried + 1)
+      // The next probe arrives. The others follow it without a wait.
       gateway.use(.sent(.accepted))
-      _ = try await store.write { try $0.queue.retryNow(Lane(of: phone), after: ["ConnectFailed"], limit: 1) }
+      clock.advance(.seconds(5))
+      await worker.workOff()
       await worker.workOff()
       #expect(try await count(.sent) == 6)
       #expect(worker.serviceOutages.isEmpty)

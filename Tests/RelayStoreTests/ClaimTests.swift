@@ -52,6 +52,28 @@ import Testing
     #expect(stored.token == "refreshed")
   }
 
+  @Test(arguments: [
+    ("ConnectFailed", true, false), ("Timeout", true, false), ("ServiceUnavailable", false, false),
+    ("ConnectFailed, outcome unknown", false, true), ("ConnectFailed", false, true), (nil, false, false),
+  ])
+  func `a push is sent now if its last attempt did not reach the service`(
+    note: String?, isDue: Bool, isUnknown: Bool
+  ) async throws {
+    try await prepare { transaction in _ = try transaction.messages.append(draft("text", at: .at(0), jobs: [job()])) }
+    let claim = try #require(try await test.claim().first)
+    try await test.write { transaction in
+      try transaction.queue.retry(claim.id, due: .at(90_000), note: note, isUnknown: isUnknown)
+    }
+    #expect(try await test.claim(now: .at(1)).isEmpty)
+    let lane = Lane(of: phone())
+    let hasMore = try await test.write { try $0.queue.retryNow(lane, after: ["ConnectFailed", "Timeout"]) }
+    #expect(!hasMore)
+    #expect(try await test.claim(now: .at(1)).map(\.id) == (isDue ? [claim.id] : []))
+    // A push that is being sent stays as it is.
+    _ = try await test.write { try $0.queue.retryNow(lane, after: ["ConnectFailed", "Timeout"]) }
+    #expect(try await test.read { try $0.queue.jobs(limit: 9).first?.state } == (isDue ? .sending : .retrying))
+  }
+
   @Test func `a claim has a next one only if another push waits for the same device`() async throws {
     let tablet = phone("tablet", token: "tablet")
     try await prepare { transaction in

@@ -160,8 +160,8 @@ final class ConnectionPool<Connection: PooledConnection>: @unchecked Sendable {
     for _ in 0..<max(0, min(missing, available)) { connect(to: destination) }
   }
 
-  private func failWaiting(at destination: HTTPDestination, _ reason: GatewayReason) {
-    let (failed, cause) = (lanes[destination]?.waiting ?? [], lanes[destination]?.lastError)
+  private func failWaiting(at destination: HTTPDestination, _ reason: GatewayReason, cause: String? = nil) {
+    let failed = lanes[destination]?.waiting ?? []
     lanes[destination]?.waiting.removeAll()
     for exchange in failed { exchange.end(.unprocessed(reason, cause: cause)) }
   }
@@ -260,7 +260,7 @@ final class ConnectionPool<Connection: PooledConnection>: @unchecked Sendable {
   /// Fails the waiting requests, unless another connection may still take them. The push queue retries the pushes.
   private func couldNotConnect(to destination: HTTPDestination, _ reason: GatewayReason) {
     let hasOther = lanes[destination].map { $0.live > 0 || !settings.hasBackoff && !$0.connections.isEmpty } ?? false
-    if !hasOther { failWaiting(at: destination, reason) }
+    if !hasOther { failWaiting(at: destination, reason, cause: lanes[destination]?.lastError) }
     if settings.hasBackoff { holdBack(destination) }
     forgetIfUnused(destination)
   }

@@ -255,11 +255,14 @@ extension PushQueue {
   }
 
   /// The maximum number of jobs that become due in one transaction.
-  public static let maxRetriedNow = 500
+  public static let maxRetriedNow = 128
+  /// The maximum number of jobs of a lane that are searched for those.
+  private static let maxSearched = 1_000
 
-  /// Makes jobs of a lane and of its updates due now, which wait for another attempt after a failure of the service.
+  /// Makes jobs of a lane and of its updates due now that wait for another attempt, and whose last one did not reach the
+  /// service. A push that may have reached the phone waits on.
   /// - Parameters:
-  ///   - reasons: The first words of the notes of such jobs. Updates have no note.
+  ///   - reasons: The notes of such jobs.
   ///   - limit: The maximum number of jobs, and of updates; at most ``maxRetriedNow``.
   /// - Returns: True if more jobs may wait. The caller then calls it again, in another transaction.
   public func retryNow(_ lane: Lane, after reasons: [String], limit: Int = maxRetriedNow) throws -> Bool {
@@ -273,10 +276,10 @@ extension PushQueue {
 
   private static let retryNow = """
     UPDATE jobs SET due = ?1 WHERE number IN (
-      SELECT number FROM jobs INDEXED BY jobs_due
-      WHERE \(Schema.open) AND is_next AND lane = ?2 AND due > ?1 AND state = 'retrying'
-        AND (note IS NULL OR substr(note, 1, instr(note || ',', ',') - 1) IN (SELECT value FROM json_each(?3)))
-      LIMIT ?4)
+      SELECT number FROM (
+        SELECT number, state, note, is_unknown FROM jobs INDEXED BY jobs_due
+        WHERE \(Schema.open) AND is_next AND lane = ?2 AND due > ?1 ORDER BY due LIMIT \(maxSearched)) AS job
+      WHERE state = 'retrying' AND NOT is_unknown AND note IN (SELECT value FROM json_each(?3)) LIMIT ?4)
     """
 
   /// Ends all leases. Called at the start, because the process that had claimed the jobs has ended.

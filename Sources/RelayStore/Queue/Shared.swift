@@ -51,7 +51,7 @@ struct Shared {
   mutating func members(of room: Int64) throws -> Int {
     if let known = members[room] { return known }
     let counted: Int? = try db.first("SELECT members FROM activity WHERE room = ?", [room]) { $0[0] }
-    // A room of an earlier release may have no row in `activity` yet.
+    // The room of a user's notifications has no row in `activity`.
     let count = try counted ?? db.first("SELECT count(*) FROM members WHERE room = ?", [room]) { $0[0] } ?? 0
     members[room] = count
     return count

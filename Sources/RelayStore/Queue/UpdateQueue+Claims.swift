@@ -424,14 +424,14 @@ extension UpdateQueue {
 
   /// Makes an update due again later.
   /// - Parameter wasTried: False if the gateway did not try, so that the attempt does not count.
-  public func retry(_ id: String, due: Timestamp, wasTried: Bool = true) throws {
+  public func retry(_ id: String, due: Timestamp, note: String? = nil, wasTried: Bool = true) throws {
     let row = try db.first(
       """
-      UPDATE jobs SET \(JobEvent.retried.assignment), lease = NULL, is_again = 0, due = ?,
+      UPDATE jobs SET \(JobEvent.retried.assignment), lease = NULL, is_again = 0, due = ?, note = ?,
         attempts = max(0, attempts - ?)
       WHERE id = ? AND \(JobEvent.retried.condition) RETURNING user, device
       """,
-      [due.rawValue, wasTried ? 0 : 1, id])
+      [due.rawValue, note, wasTried ? 0 : 1, id])
     if let row { try arrived(at: row["device"], ofRow: row["user"]) }
   }
 }
