@@ -19,12 +19,17 @@ final class FolderLock: Sendable {
       descriptors.withLock { $0.append(directory) }
       if flock(directory, LOCK_EX | LOCK_NB) != 0, errno == EWOULDBLOCK { throw .inUse(path: folder) }
     }
-    let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    // The relay's user may write to the folder, so a link must not lead the superuser to another file.
+    let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard file >= 0 else { throw .unusable(path: path, reason: Disk.reason(at: folder, code: errno)) }
     descriptors.withLock { $0.append(file) }
     // The relay must be able to open a file that a command of the superuser has made.
-    var facts = stat()
-    if geteuid() == 0, stat(folder, &facts) == 0 { _ = fchown(file, facts.st_uid, facts.st_gid) }
+    var (facts, own) = (stat(), stat())
+    if geteuid() == 0, stat(folder, &facts) == 0, fstat(file, &own) == 0, own.st_mode & S_IFMT == S_IFREG,
+      own.st_nlink == 1
+    {
+      _ = fchown(file, facts.st_uid, facts.st_gid)
+    }
     guard flock(file, LOCK_EX | LOCK_NB) == 0 else {
       throw errno == EWOULDBLOCK
         ? .inUse(path: folder) : .unusable(path: path, reason: Disk.reason(at: folder, code: errno))

@@ -10,7 +10,8 @@ typedef struct tally {
 static void check_timer(const relay_hub_t *hub, const relay__timer_t *timer, tally_t *tally) {
   if (!timer->index) return;
   MUST(timer->index <= hub->timers.count && hub->timers.heap[timer->index - 1].timer == timer);
-  if (timer->index > 1) MUST(hub->timers.heap[(timer->index - 2) / 4].at <= relay__timer_due(hub, timer));
+  if (timer->index > 1)
+    MUST(hub->timers.heap[(timer->index - 2) / RELAY__TIMER_CHILDREN].at <= relay__timer_due(hub, timer));
   tally->timers++;
 }
 

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The timers of the hub: a binary heap, and one timer of libuv for the first of them. A timer is a member of
- * the object that it belongs to, so it needs no allocation of its own. */
+/* The timers of the hub: a heap of four children, and one timer of libuv for the first of them. A timer is a
+ * member of the object that it belongs to, so it needs no allocation of its own. */
 #include "core.h"
 
 #include <stdlib.h>
-
-/* Children of a timer in the heap. With four, a timer that moves passes half as many timers as with two. */
-enum { CHILDREN = 4 };
 
 static void put(relay__timers_t *timers, uint32_t at, relay__due_t due) {
   timers->heap[at] = due;
@@ -16,11 +13,11 @@ static void put(relay__timers_t *timers, uint32_t at, relay__due_t due) {
 /* Moves `due` from the place `at` to the place that its time gives it. */
 static void sift(relay__timers_t *timers, uint32_t at, relay__due_t due) {
   const relay__due_t *heap = timers->heap;
-  for (uint32_t parent; at && heap[parent = (at - 1) / CHILDREN].at > due.at; at = parent)
+  for (uint32_t parent; at && heap[parent = (at - 1) / RELAY__TIMER_CHILDREN].at > due.at; at = parent)
     put(timers, at, heap[parent]);
-  for (uint32_t first; (first = at * CHILDREN + 1) < timers->count;) {
+  for (uint32_t first; (first = at * RELAY__TIMER_CHILDREN + 1) < timers->count;) {
     uint32_t child = first;
-    for (uint32_t i = first + 1; i < first + CHILDREN && i < timers->count; i++)
+    for (uint32_t i = first + 1; i < first + RELAY__TIMER_CHILDREN && i < timers->count; i++)
       if (heap[i].at < heap[child].at) child = i;
     if (heap[child].at >= due.at) break;
     put(timers, at, heap[child]);

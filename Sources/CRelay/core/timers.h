@@ -20,6 +20,9 @@ typedef struct relay__due {
   relay__timer_t *timer;
 } relay__due_t;
 
+/* Children of a timer in the heap. With four, a timer that moves passes half as many timers as with two. */
+enum { RELAY__TIMER_CHILDREN = 4 };
+
 typedef struct relay__timers {
   relay__due_t *heap;
   uint32_t count, capacity;

@@ -72,7 +72,7 @@ extension Backup {
   private static func giveOwner(of folder: String, to path: String) throws(StoreError) {
     var facts = stat()
     guard geteuid() == 0, stat(folder, &facts) == 0 else { return }
-    guard chown(path, facts.st_uid, facts.st_gid) == 0 else {
+    guard lchown(path, facts.st_uid, facts.st_gid) == 0 else {
       throw .unusable(path: path, reason: String(cString: strerror(errno)))
     }
   }

@@ -80,8 +80,9 @@ public enum Backup {
     _ path: String, _ body: (_ copy: String) throws(BackupError) -> Value
   ) throws(BackupError) -> Value {
     let folder = path + working
-    guard mkdir(folder, 0o700) == 0 || errno == EEXIST else {
-      throw BackupError("\(folder): \(Disk.reason(at: folder, code: errno))")
+    if mkdir(folder, 0o700) != 0 {
+      guard errno == EEXIST else { throw BackupError("\(folder): \(Disk.reason(at: folder, code: errno))") }
+      guard isOwn(folder) else { throw BackupError("\(folder) is not the rest of a backup: choose another name") }
     }
     let lock: FolderLock
     do {
@@ -101,5 +102,14 @@ public enum Backup {
     }
     if let reason = Disk.lockFailure(at: copy) { throw BackupError("\(folder): \(reason)") }
     return try body(copy)
+  }
+
+  /// True if an earlier backup of this user has made the folder: its files may be deleted.
+  private static func isOwn(_ folder: String) -> Bool {
+    var facts = stat()
+    guard lstat(folder, &facts) == 0, facts.st_mode & S_IFMT == S_IFDIR, facts.st_mode & 0o777 == 0o700,
+      facts.st_uid == geteuid(), let names = try? FileManager.default.contentsOfDirectory(atPath: folder)
+    else { return false }
+    return names.allSatisfy { $0.hasPrefix("stillwire.db") || $0 == "stillwire.lock" }
   }
 }

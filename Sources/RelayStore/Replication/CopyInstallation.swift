@@ -68,8 +68,18 @@ enum CopyInstallation {
     try DatabaseFiles.remove(incoming(database))
     let database = DatabaseFiles.resolved(database)
     for replacement in Replacement.allCases where access(database + replacement.rawValue, F_OK) == 0 {
-      for step in Step.allCases where step != .stage { _ = try perform(step, "", database, replacement) }
+      do {
+        for step in Step.allCases where step != .stage { _ = try perform(step, "", database, replacement) }
+      } catch  where replacement == .keeping && access(database, F_OK) == 0 && !isKept(database) {
+        // The old database cannot be kept, so it is not replaced. It is complete.
+        try DatabaseFiles.remove(database + replacement.rawValue)
+      }
     }
+  }
+
+  /// True if the database has its second name, beside the new one.
+  private static func isKept(_ database: String) -> Bool {
+    FileIdentity(path: keptName(beside: database)) == FileIdentity(path: database)
   }
 
   /// Returns the name that the old database gets: `stillwire.db.before-1`, or with the next free number.
