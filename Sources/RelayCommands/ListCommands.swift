@@ -45,7 +45,7 @@ struct ListAllSessions: Command {
   package func run(_ relay: Relay, on core: isolated Core) async throws -> Reply {
     if let after, !core.hub.hasExisted(after) {
       throw RequestError(
-        .badRequest, "after is not a session since the start of the relay: begin with the first page", at: "/after")
+        .badRequest, "the relay does not know this session: begin with the first page", at: "/after")
     }
     var found: [(user: UserID, session: OpenSession)] = []
     var position = after.map(HubPosition.init(after:))
@@ -177,7 +177,7 @@ struct ListAllRooms: Command {
     let names = Set(stored.map(\.room))
     let entries =
       (stored.map { entry($0, on: core) }
-      + live.filter { !names.contains($0) }.compactMap { entry($0, on: core) }).sorted { $0.room < $1.room }
+      + live.filter { !names.contains($0) }.map { entry($0, on: core) }).sorted { $0.room < $1.room }
     return reply(entries.prefix(limit), hasMore: entries.count > limit)
   }
 
@@ -211,12 +211,13 @@ struct ListAllRooms: Command {
       isStored: true)
   }
 
-  /// Is `nil` if the room is no longer in memory.
-  private func entry(_ room: RoomID, on core: isolated Core) -> RoomEntry? {
-    guard let handle = core.hub.room(room), let position = core.hub.position(of: handle) else { return nil }
+  /// A room that has ended meanwhile is empty. It stays in the page, because the next page begins after the last entry.
+  private func entry(_ room: RoomID, on core: isolated Core) -> RoomEntry {
+    let handle = core.hub.room(room)
     return RoomEntry(
-      room: room, kind: .group, title: nil, seq: position.seq, members: core.hub.memberCount(of: handle),
-      sessions: core.hub.sessionCount(in: handle), isStored: false)
+      room: room, kind: .group, title: nil, seq: handle.flatMap { core.hub.position(of: $0)?.seq } ?? 0,
+      members: handle.map { core.hub.memberCount(of: $0) } ?? 0,
+      sessions: handle.map { core.hub.sessionCount(in: $0) } ?? 0, isStored: false)
   }
 }
 

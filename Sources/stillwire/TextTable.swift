@@ -11,7 +11,7 @@ struct TextTable {
   var text: String {
     let widths = rows[0].indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
     return rows.map { row in
-      let cells = zip(row, widths).map { $0.padding(toLength: $1, withPad: " ", startingAt: 0) }
+      let cells = zip(row, widths).map { $0 + String(repeating: " ", count: $1 - $0.count) }
       return cells.joined(separator: "  ").replacing(#/ +$/#, with: "") + "\n"
     }.joined()
   }

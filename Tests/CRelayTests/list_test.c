@@ -102,6 +102,11 @@ TEST(unknown, "list: an id that the hub has not given to a session has not exist
   list(host, &beyond);
   EXPECT_INTEGER(beyond.count, 0);
   peer_leave(ann);
+  listing_t none = {.step = 9};
+  do list(host, &none);
+  while (none.count);
+  EXPECT(existed(host, id));
+  EXPECT(!existed(host, id + ((relay_id_t)1 << 32)));
   host_end(host);
 }
 

@@ -126,9 +126,33 @@ import Testing
     #expect(!exists(folder))
   }
 
+  private func makeWorkingFolder(_ mode: Int = 0o700) throws {
+    try files.createDirectory(
+      atPath: backup + Backup.working, withIntermediateDirectories: true, attributes: [.posixPermissions: mode])
+  }
+
+  @Test(arguments: [(0o755, "stillwire.db"), (0o700, "stillwire.run"), (0o700, "mine")])
+  func `a folder that no backup has made keeps its files`(mode: Int, name: String) async throws {
+    try await run(folder)
+    try makeWorkingFolder(mode)
+    let file = backup + Backup.working + "/" + name
+    try Data("mine".utf8).write(to: URL(filePath: file))
+    #expect(try errorOfBackup(backup).contains("is not the rest of a backup"))
+    #expect(files.contents(atPath: file) == Data("mine".utf8))
+  }
+
+  @Test func `a link in the place of the lock file leads nowhere`() async throws {
+    try await run(folder)
+    let target = place + "/target"
+    try Data().write(to: URL(filePath: target))
+    try files.removeItem(atPath: folder + "/stillwire.lock")
+    try files.createSymbolicLink(atPath: folder + "/stillwire.lock", withDestinationPath: target)
+    #expect(throws: StoreError.self) { _ = try FolderLock(folder: folder) }
+  }
+
   @Test func `two backups to one file exclude each other, and the rest of a killed one is removed`() async throws {
     try await run(folder)
-    try files.createDirectory(atPath: backup + Backup.working, withIntermediateDirectories: true)
+    try makeWorkingFolder()
     let other = try FolderLock(folder: backup + Backup.working)
     #expect(try errorOfBackup(backup).contains("another backup writes"))
     other.release()

@@ -44,5 +44,8 @@ size_t relay_live_rooms_after(const relay_hub_t *hub, relay_id_t *position, rela
 bool relay_session_has_existed(const relay_hub_t *hub, relay_id_t id) {
   relay__expect_thread(hub);
   const uint32_t index = (uint32_t)id, generation = (uint32_t)(id >> 32);
-  return generation && index < hub->sessions.count && generation <= hub->sessions.generations[index];
+  if (!generation || index >= hub->sessions.count) return false;
+  /* The generation of a free slot is that of its next session. */
+  const uint32_t next = hub->sessions.generations[index] + (hub->sessions.items[index] != NULL);
+  return generation < next;
 }

@@ -124,9 +124,9 @@ struct RetryPushes: AsyncParsableCommand {
 
   private func retryAll() async throws {
     var (retried, rejected) = (0, 0)
-    var page: RetryPage?
-    repeat {
-      let request = RetryRequest(user: user, note: note, after: page?.pushes.last?.id)
+    var (after, hasMore): (String?, Bool) = (nil, true)
+    while hasMore {
+      let request = RetryRequest(user: user, note: note, after: after)
       let answer = try await relay.send("POST", "/v1/pushes/retry", body: Array(JSONEncoder().encode(request)))
       let next = try RelayOptions.read(RetryPage.self, from: answer)
       if json { try RelayOptions.print(answer) }
@@ -134,8 +134,9 @@ struct RetryPushes: AsyncParsableCommand {
         if push.retried { retried += 1 } else { rejected += 1 }
         if !json { print("\(push.id): \(push.reason ?? "retried")") }
       }
-      page = next
-    } while page?.more == true
+      // A page may be empty, because its pushes were deleted meanwhile.
+      (after, hasMore) = (next.pushes.last?.id ?? after, next.more)
+    }
     if !json { print("\(retried) retried, \(rejected) rejected") }
     guard rejected == 0 else { throw ExitCode.failure }
   }

@@ -25,6 +25,8 @@ struct Terminal {
     if hasKeys {
       var raw = settings
       raw.c_lflag &= ~tcflag_t(ICANON | ECHO)
+      // No key stops the program while the second screen is open.
+      withUnsafeMutableBytes(of: &raw.c_cc) { keys in (keys[Int(VSUSP)], keys[Int(VQUIT)]) = (0, 0) }
       tcsetattr(STDIN_FILENO, TCSANOW, &raw)
     }
     Self.write("\u{1B}[?1049h\u{1B}[?25l")

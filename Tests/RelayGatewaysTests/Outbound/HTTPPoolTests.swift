@@ -146,7 +146,7 @@ import Testing
 
   @Test func `requests above the limit fail at once`() async throws {
     let service = try await listen(saying: "")
-    let pool = try pool(timeout: .milliseconds(500))
+    let pool = try pool(timeout: .seconds(3))
     let results = await withTaskGroup(of: HTTPResult.self) { tasks in
       for _ in 0..<300 { tasks.addTask { await pool.send(post(service.port)) } }
       return await tasks.reduce(into: []) { $0.append($1) }

@@ -1541,9 +1541,9 @@ class Readiness(TypedDict):
     same callers as `store`.
     """
     failing: NotRequired[list[ReadinessFailing]]
-    """Push services that have not answered a push since a time, or answered with an error of their own. The
-    relay tries the pushes again. The relay is ready nevertheless, because another one would not reach these
-    services either.
+    """Push services whose last answer was an error of their own, or that did not answer the last push. A service
+    is not in the list if no push has failed for 20 minutes. The relay tries the pushes again. The relay is
+    ready nevertheless, because another one would not reach these services either.
     """
     paused: NotRequired[list[ReadinessPaused]]
     """Apps and services whose pushes wait: apps whose credential or topic Apple's service refuses, push services
@@ -1588,6 +1588,7 @@ class ReadinessBlockedLog(TypedDict):
 class ReadinessFailing(TypedDict):
     platform: Literal["apns", "webpush", "http"]
     app: NotRequired[str]
+    environment: NotRequired[Literal["production", "sandbox"]]
     origin: NotRequired[str]
     """The push service of a browser."""
     reason: str
