@@ -58,7 +58,7 @@ struct ServiceOutages {
   /// The time after its last failure for which a service counts as failing. Longer than the longest delay of a retry, so
   /// that only a service to which no push waits is forgotten.
   static let memory = Duration.seconds(20 * 60)
-  /// The maximum number of services in the list. Further ones do not count.
+  /// The maximum number of services that are observed in a run. Further ones do not count.
   static let maxServices = 512
 
   enum Event: Equatable {
@@ -104,7 +104,8 @@ struct ServiceOutages {
 
   private var entries: [Service: Entry] = [:]
 
-  /// The services that fail, by the time of their first failure. Forgets services without a failure in ``memory``.
+  /// The services that fail, by the time of their first failure. Ends, without an event, the outages that have
+  /// had no failure for ``memory``.
   mutating func current(at now: ContinuousClock.Instant) -> [ServiceOutage] {
     for (service, entry) in entries where entry.outage != nil {
       if let failed = entry.failed, now - failed > Self.memory { entries[service]?.outage = nil }

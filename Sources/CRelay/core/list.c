@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Lists of all sessions and rooms, for operators. A call visits a bounded number of objects, so that a long
- * list does not stop the loop. The order is that of the slots: an object keeps its slot as long as it exists,
- * so the list stays stable while other objects come and go. */
+/* Lists of the open sessions, and of the rooms that store nothing, for operators. A call visits a bounded
+ * number of objects, so that a long list does not stop the loop. The order is that of the slots: an object
+ * keeps its slot as long as it exists, so the list stays stable while other objects come and go. */
 #include "core.h"
 
 /* Returns the id of an object that belongs to the list; 0: it does not. */

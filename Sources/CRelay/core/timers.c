@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The timers of the hub: a heap of four children, and one timer of libuv for the first of them. A timer is a
- * member of the object that it belongs to, so it needs no allocation of its own. */
+/* The timers of the hub: a heap whose nodes have four children, and one timer of libuv for the first of them.
+ * A timer is a member of the object that it belongs to, so it needs no allocation of its own. */
 #include "core.h"
 
 #include <stdlib.h>
