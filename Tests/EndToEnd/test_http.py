@@ -27,7 +27,6 @@ UNKNOWN = [
     "/v1/",
     "/v2/connect",
     "/v1/nothing",
-    "/v1/users/ann/none",
     "/v1/users/bob/shoes",
     "/v1/rooms/r/messages/1/2/3",
     "/no-such-page.html",
