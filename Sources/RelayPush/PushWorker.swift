@@ -31,7 +31,7 @@ package actor PushWorker {
   /// The push services that fail, by the time of their first failure. Safe to call from any thread.
   package nonisolated var serviceOutages: [ServiceOutage] { outages.withLock { $0.current(at: instant()) } }
   /// The lanes whose waiting pushes must be sent now.
-  private var revivals: Set<Lane> = []
+  private var lanesToRetry: Set<Lane> = []
   /// Limits the log lines about pushes that failed for good.
   private var deadPause = LogPause()
   /// The pushes that failed for good since the last line about them.
@@ -332,7 +332,7 @@ package actor PushWorker {
   private func observe(_ outcome: PushOutcome, _ attempt: PushAttempt?, of device: Device) {
     guard let sign = ServiceOutages.Sign(outcome, status: attempt?.status, cause: attempt?.words) else { return }
     let (time, now) = (now(), instant())
-    let (event, revives) = outages.withLock { $0.observe(sign, of: device, at: time, now) }
+    let (event, retries) = outages.withLock { $0.observe(sign, of: device, at: time, now) }
     switch event {
     case .begins(let outage):
       log.warning("a push service fails; the relay tries its pushes again", metadata: outage.metadata)
@@ -342,8 +342,8 @@ package actor PushWorker {
         metadata: outage.metadata.merging(["after": "\(time - outage.since)"]) { $1 })
     case nil: break
     }
-    guard revives else { return }
-    revivals.insert(Lane(of: device))
+    guard retries else { return }
+    lanesToRetry.insert(Lane(of: device))
     wake()
   }
 
@@ -352,10 +352,10 @@ package actor PushWorker {
   private func retryWaiting() async {
     let now = instant()
     for lane in outages.withLock({ $0.probes(at: now) }) { _ = await retryNow(lane, limit: 1) }
-    for lane in revivals {
+    for lane in lanesToRetry {
       switch await retryNow(lane, limit: PushQueue.maxRetriedNow) {
       case true?: wake()  // Other works are stored between two slices.
-      case false?: revivals.remove(lane)
+      case false?: lanesToRetry.remove(lane)
       case nil: break  // The worker tries again after the pause of a failed claim.
       }
     }
@@ -367,7 +367,7 @@ package actor PushWorker {
     return try? await store.write(rows: 2 * limit) { try $0.queue.retryNow(lane, after: reasons, limit: limit) }
   }
 
-  /// Logs a push that failed for good, except when its device is gone: that is the usual end of an app.
+  /// Logs a push that failed for good. Do not call it for a device that is gone: that is the usual end of an app.
   private func logDead(_ claim: Claim, _ reason: String) {
     deadPushes += 1
     guard deadPause.isOver(now: instant()) else { return }

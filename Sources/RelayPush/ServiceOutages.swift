@@ -96,64 +96,65 @@ struct ServiceOutages {
     var probed: ContinuousClock.Instant?
     /// True if the outage was announced.
     var isAnnounced = false
-    /// The time of the last announcement.
-    var announced: ContinuousClock.Instant?
+    var warning = LogPause(ServiceOutages.pause)
     /// The time of the last end after which the waiting pushes were sent.
-    var revived: ContinuousClock.Instant?
+    var retried: ContinuousClock.Instant?
+
+    func isFailing(at now: ContinuousClock.Instant) -> Bool {
+      outage != nil && failed.map { now - $0 <= ServiceOutages.memory } ?? false
+    }
   }
 
   private var entries: [Service: Entry] = [:]
 
-  /// The services that fail, by the time of their first failure. Ends, without an event, the outages that have
-  /// had no failure for ``memory``.
-  mutating func current(at now: ContinuousClock.Instant) -> [ServiceOutage] {
-    for (service, entry) in entries where entry.outage != nil {
-      if let failed = entry.failed, now - failed > Self.memory { entries[service]?.outage = nil }
-    }
-    return entries.values.compactMap(\.outage).sorted { $0.since < $1.since }
+  /// The services that fail, by the time of their first failure.
+  func current(at now: ContinuousClock.Instant) -> [ServiceOutage] {
+    entries.values.filter { $0.isFailing(at: now) }.compactMap(\.outage).sorted { $0.since < $1.since }
   }
 
   /// Records an attempt.
   /// - Parameters:
   ///   - time: The wall clock.
   ///   - now: The clock of pauses.
-  /// - Returns: The event to announce, if there is one. `revives`: true if the pushes of the lane that wait for a retry
+  /// - Returns: The event to announce, if there is one. `retries`: true if the pushes of the lane that wait for a retry
   ///   must be sent now. This is so at the end of an outage, and at the first answer in a run, because an outage may have
   ///   begun in an earlier run.
   mutating func observe(
     _ sign: Sign, of device: Device, at time: Timestamp, _ now: ContinuousClock.Instant
-  ) -> (event: Event?, revives: Bool) {
+  ) -> (event: Event?, retries: Bool) {
     // A simulated phone that is switched off is no failure of a service.
     guard device.platform != .simulator else { return (nil, false) }
     let service = Service(lane: Lane(of: device), origin: device.origin)
     let known = entries[service]
+    let mayAdd = entries.count < Self.maxServices
+    var entry = known ?? Entry()
     switch sign {
     case .works:
-      guard known?.outage != nil || known == nil && entries.count < Self.maxServices else { return (nil, false) }
-      var entry = known ?? Entry()
+      guard known?.outage != nil || known == nil && mayAdd else { return (nil, false) }
       let ended = entry.isAnnounced ? entry.outage : nil
       (entry.outage, entry.isAnnounced) = (nil, false)
-      let revives = entry.revived.map { now - $0 >= Self.pause } ?? true
-      if revives { entry.revived = now }
+      let retries = entry.retried.map { now - $0 >= Self.pause } ?? true
+      if retries { entry.retried = now }
       entries[service] = entry
-      return (ended.map(Event.ends), revives)
+      return (ended.map(Event.ends), retries)
     case .fails(let reason, let cause):
-      guard known != nil || device.platform != .webpush && entries.count < Self.maxServices else { return (nil, false) }
-      var entry = known ?? Entry()
-      defer { entries[service] = entry }
-      let outage = entry.outage ?? ServiceOutage(of: device, reason, cause: cause, since: time)
-      if entry.outage == nil { entry.isAnnounced = false }
-      (entry.outage, entry.failed) = (outage, now)
-      guard !entry.isAnnounced, entry.announced.map({ now - $0 >= Self.pause }) ?? true else { return (nil, false) }
-      (entry.isAnnounced, entry.announced) = (true, now)
-      return (.begins(outage), false)
+      guard known != nil || device.platform != .webpush && mayAdd else { return (nil, false) }
+      if !entry.isFailing(at: now) {
+        entry.outage = ServiceOutage(of: device, reason, cause: cause, since: time)
+        entry.isAnnounced = false
+      }
+      entry.failed = now
+      let isNew = !entry.isAnnounced && entry.warning.isOver(now: now)
+      if isNew { entry.isAnnounced = true }
+      entries[service] = entry
+      return (isNew ? entry.outage.map(Event.begins) : nil, false)
     }
   }
 
   /// The lanes of failing services to which one waiting push must be sent now. Call it when new pushes may be due.
   mutating func probes(at now: ContinuousClock.Instant) -> Set<Lane> {
     var lanes: Set<Lane> = []
-    for (service, entry) in entries where entry.outage != nil {
+    for (service, entry) in entries where entry.isFailing(at: now) {
       let last = [entry.failed, entry.probed].compactMap { $0 }.max()
       guard last.map({ now - $0 >= Self.probePause }) ?? true else { continue }
       entries[service]?.probed = now

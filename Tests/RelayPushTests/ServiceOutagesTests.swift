@@ -28,7 +28,7 @@ import Testing
 
   private mutating func observe(
     _ sign: Sign, of device: Device = device(), at seconds: Int
-  ) -> (event: ServiceOutages.Event?, revives: Bool) {
+  ) -> (event: ServiceOutages.Event?, retries: Bool) {
     outages.observe(sign, of: device, at: Self.time(seconds), Self.instant(seconds))
   }
 
@@ -39,19 +39,19 @@ import Testing
     #expect(observe(.fails(.timeout, cause: nil), at: 2).event == nil)
     #expect(outages.current(at: Self.instant(2)) == [outage])
     let end = observe(.works, at: 9)
-    #expect(end.event == .ends(outage) && end.revives)
+    #expect(end.event == .ends(outage) && end.retries)
     #expect(outages.current(at: Self.instant(9)).isEmpty)
     #expect(observe(.works, at: 10) == (nil, false))
   }
 
-  @Test mutating func `the first answer in a run revives the pushes of an earlier outage`() {
+  @Test mutating func `the first answer in a run sends the pushes of an earlier outage`() {
     #expect(observe(.works, at: 1) == (nil, true))
     #expect(observe(.works, at: 2) == (nil, false))
   }
 
-  @Test mutating func `a service that fails again and again is announced, and revives pushes, once a minute`() {
+  @Test mutating func `a service that fails again and again is announced, and has its pushes sent, once a minute`() {
     #expect(observe(Self.failure, at: 0).event != nil)
-    #expect(observe(.works, at: 10).revives)
+    #expect(observe(.works, at: 10).retries)
     #expect(observe(Self.failure, at: 20).event == nil)
     #expect(observe(.works, at: 30) == (nil, false))
     #expect(observe(Self.failure, at: 40).event == nil)
@@ -107,8 +107,8 @@ import Testing
     let (one, other) = (Self.browser(pair[0]), Self.browser(pair[1]))
     #expect(observe(Self.failure, of: one, at: 0) == (nil, false))
     #expect(outages.current(at: Self.instant(0)).isEmpty)
-    #expect(observe(.works, of: one, at: 1).revives)
-    #expect(observe(.works, of: other, at: 1).revives)
+    #expect(observe(.works, of: one, at: 1).retries)
+    #expect(observe(.works, of: other, at: 1).retries)
     #expect(observe(Self.failure, of: one, at: 2).event != nil)
     #expect(observe(.works, of: other, at: 3) == (nil, false))
     #expect(outages.current(at: Self.instant(3)).map(\.origin) == ["https://\(pair[0])"])
@@ -120,6 +120,13 @@ import Testing
     #expect(outages.current(at: Self.instant(20 * 60 + 1)).isEmpty)
     #expect(outages.probes(at: Self.instant(20 * 60 + 1)).isEmpty)
     #expect(observe(Self.failure, at: 30 * 60).event != nil)
+  }
+
+  @Test mutating func `a forgotten outage ends with its event, and gets no probe`() {
+    let begun = observe(Self.failure, at: 0).event
+    #expect(outages.probes(at: Self.instant(20 * 60 + 1)).isEmpty)
+    let end = observe(.works, at: 30 * 60)
+    #expect(begun != nil && end.event != nil && end.retries)
   }
 
   @Test mutating func `the list has a limit`() {
