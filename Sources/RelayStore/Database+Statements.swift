@@ -24,6 +24,11 @@ extension Database {
     }
   }
 
+  /// The size of the database in bytes.
+  var byteCount: Int64 {
+    get throws { try Int64.fetchOne(self, sql: "PRAGMA page_count")! * Int64.fetchOne(self, sql: "PRAGMA page_size")! }
+  }
+
   func first(_ sql: String, _ arguments: StatementArguments = []) throws -> Row? {
     try Row.fetchOne(cachedStatement(sql: sql), arguments: arguments)
   }

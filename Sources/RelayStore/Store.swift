@@ -268,7 +268,7 @@ public final class Store: Sendable {
     guard position == nil else { return }
     let folder = (pool.path as NSString).deletingLastPathComponent
     try await exclusively { db in
-      let size = try Int64.fetchOne(db, sql: "PRAGMA page_count")! * Int64.fetchOne(db, sql: "PRAGMA page_size")!
+      let size = try db.byteCount
       let free = try FileManager.default.attributesOfFileSystem(forPath: folder)[.systemFreeSize] as? NSNumber
       guard free.map({ $0.int64Value >= 2 * size }) ?? true else {
         throw StoreError.unavailable(reason: "the rewrite of the database needs \(2 * size) free bytes on the disk")

@@ -17,7 +17,7 @@ extension Backup {
   /// of the backup.
   public static func restore(_ path: String, to folder: String) throws(BackupError) -> Restored {
     guard let identity = FileIdentity(path: path) else { throw BackupError("\(path) does not exist") }
-    try check(path)
+    try ofBackup { () throws(StoreError) in try DatabaseOrigin.check(path) }
     let data: DataFolder
     do {
       data = try DataFolder(folder, acceptsDamage: true)
@@ -32,7 +32,7 @@ extension Backup {
     }
     let copy = CopyInstallation.incoming(data.database)
     do {
-      let contents = try read(path, to: copy)
+      let contents = try ofBackup { () throws(StoreError) in try checkedCopy(of: path, to: copy) }
       return try BackupError.converting { () throws(StoreError) in
         try StoreError.opening(copy) { try Replica.openCopy(copy, Installation.markRestored) }
         try giveOwner(of: folder, to: copy)
@@ -45,27 +45,15 @@ extension Backup {
     }
   }
 
-  /// Throws an error if the file is not a database of a relay. Does not read all of it.
-  private static func check(_ path: String) throws(BackupError) {
-    do throws(StoreError) {
-      try DatabaseOrigin.check(path)
+  /// Converts the errors about a backup. The advice for a damaged database does not apply to it.
+  private static func ofBackup<Value>(_ body: () throws(StoreError) -> Value) throws(BackupError) -> Value {
+    do {
+      return try body()
+    } catch .damaged(let path, let reason) {
+      throw BackupError("\(path) is damaged (\(reason)): choose another backup")
     } catch {
-      throw ofBackup(error)
+      throw BackupError(error)
     }
-  }
-
-  private static func read(_ path: String, to copy: String) throws(BackupError) -> BackupContents {
-    do throws(StoreError) {
-      return try checkedCopy(of: path, to: copy)
-    } catch {
-      throw ofBackup(error)
-    }
-  }
-
-  /// The advice for a damaged database does not apply to a backup.
-  private static func ofBackup(_ error: StoreError) -> BackupError {
-    guard case .damaged(let path, let reason) = error else { return BackupError(error) }
-    return BackupError("\(path) is damaged (\(reason)): choose another backup")
   }
 
   /// Lets the relay's user read a file that the superuser has made.

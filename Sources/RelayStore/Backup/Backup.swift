@@ -50,7 +50,7 @@ public enum Backup {
       defer { try? queue.close() }
       return try queue.read { db in
         try Replica.checkSchema(db, at: database)
-        return try BackupContents.size(db)
+        return try db.byteCount
       }
     }
     // A disk that becomes full would stop a relay that also uses it.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import GRDB
 
-/// What a backup contains, for an operator who compares it with the relay.
+/// The contents of a backup, in numbers that an operator compares with those of the relay.
 public struct BackupContents: Equatable, Sendable {
   /// The size of the file in bytes.
   public let size: Int64
@@ -15,15 +15,11 @@ public struct BackupContents: Equatable, Sendable {
 
   init(_ db: Database) throws {
     func count(_ table: String) throws -> Int { try Int.fetchOne(db, sql: "SELECT count(*) FROM \(table)") ?? 0 }
-    size = try Self.size(db)
+    size = try db.byteCount
     (users, rooms, messages) = (try count("users"), try count("rooms"), try count("messages"))
     (devices, pushes) = (try count("devices"), try count("jobs"))
     newestMessage = try String.fetchOne(
       db, sql: "SELECT strftime('%Y-%m-%dT%H:%M:%SZ', max(time) / 1000, 'unixepoch') FROM messages")
     isOfCluster = try Installation.position(db) != nil
-  }
-
-  static func size(_ db: Database) throws -> Int64 {
-    try Int64.fetchOne(db, sql: "PRAGMA page_count")! * Int64.fetchOne(db, sql: "PRAGMA page_size")!
   }
 }

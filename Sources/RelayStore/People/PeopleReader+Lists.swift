@@ -22,7 +22,7 @@ extension PeopleReader {
       [range.start, range.end, limit], ListedUser.init(_:))
   }
 
-  /// A page of the users who are stored as online. The order is that of their first contact with the relay.
+  /// A page of the users who are stored as online. The relay has first seen them in this order.
   /// - Parameters:
   ///   - last: The last user of the page before, who may be offline now.
   ///   - range: Limits the names. SQLite reads all users who are online for it.
