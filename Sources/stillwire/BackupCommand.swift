@@ -51,7 +51,7 @@ extension BackupContents {
       ("messages", newestMessage.map { "\(messages), the newest of \($0)" } ?? "0"), ("devices", "\(devices)"),
       ("pushes", "\(pushes)"),
     ]
-    return lines.map { name, value in "\(name):".padding(toLength: 10, withPad: " ", startingAt: 0) + value }
+    return lines.map { name, value in "\(name):".padded(to: 10) + value }
       .joined(separator: "\n")
   }
 }

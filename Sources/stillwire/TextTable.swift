@@ -11,8 +11,7 @@ struct TextTable {
   var text: String {
     let widths = rows[0].indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
     return rows.map { row in
-      let cells = zip(row, widths).map { $0 + String(repeating: " ", count: $1 - $0.count) }
-      return cells.joined(separator: "  ").replacing(#/ +$/#, with: "") + "\n"
+      zip(row, widths).map { $0.padded(to: $1) }.joined(separator: "  ").withoutSpacesAtEnd + "\n"
     }.joined()
   }
 
@@ -21,4 +20,12 @@ struct TextTable {
   static func date(_ time: Int64) -> String {
     Date(timeIntervalSince1970: Double(time) / 1000).formatted(.iso8601)
   }
+}
+
+extension String {
+  /// The text with spaces at its end, so that it has at least this number of characters. Foundation's `padding` counts
+  /// UTF-16 units, and cuts longer texts.
+  func padded(to width: Int) -> String { self + String(repeating: " ", count: max(0, width - count)) }
+
+  var withoutSpacesAtEnd: String { replacing(#/ +$/#, with: "") }
 }

@@ -85,16 +85,12 @@ struct TopScreen {
       row(
         ("oldest push s", count("push_job_oldest_age_seconds")),
         ("memory MiB", "\(Int((now.metrics["process_resident_memory_bytes"] ?? 0) / 1_048_576))"),
-        ("store", now["store_available"] == 1 ? "available" : "UNAVAILABLE"), ("", "")),
+        ("store", now["store_available"] == 1 ? "available" : "UNAVAILABLE")),
     ]
   }
 
   private func row(_ cells: (name: String, value: String)...) -> String {
-    cells.map { name, value in
-      guard !name.isEmpty else { return "" }
-      return name.padding(toLength: 14, withPad: " ", startingAt: 0)
-        + value.padding(toLength: 12, withPad: " ", startingAt: 0)
-    }.joined().trimmingSuffix
+    cells.map { name, value in name.padded(to: 14) + value.padded(to: 12) }.joined().withoutSpacesAtEnd
   }
 
   /// The rooms with the most messages since the last screen. A room that was not in the last screen has no rate.
@@ -122,9 +118,4 @@ struct TopScreen {
   private func decimal(_ value: Double) -> String {
     String(format: value < 100 ? "%.1f" : "%.0f", value)
   }
-}
-
-extension String {
-  /// The text without spaces at its end.
-  fileprivate var trimmingSuffix: String { replacing(#/ +$/#, with: "") }
 }
