@@ -216,7 +216,7 @@ def test_a_disk_without_locks_is_named(filled, backups, faults):
 def test_a_killed_backup_never_leaves_an_incomplete_file(filled, backups, faults):
     file = backups / "backup.db"
     for number in range(1, MOST_CALLS):
-        # Each round ends at a later call, and continues with what the earlier ones have left.
+        # Each round kills the backup at a later call. The files of the earlier rounds stay.
         ended = backup(filled, file, **faults.kill_at(number))
         assert ended.returncode in (0, -signal.SIGKILL), ended.stderr
         if file.exists():
